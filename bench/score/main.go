@@ -85,6 +85,7 @@ type flags struct {
 	hooked  bool
 	rolled  bool
 	after   bool
+	emptied bool
 }
 
 func main() {
@@ -108,6 +109,7 @@ func main() {
 	flag.BoolVar(&f.sized, "sized", false, "only fleets with a size that moves, and with -size: such a fleet")
 	flag.BoolVar(&f.rolled, "rolled", false, "only fleets through which other templates go, some with spares")
 	flag.BoolVar(&f.after, "after", false, "fleets that come after another one, which does not always serve")
+	flag.BoolVar(&f.emptied, "emptied", false, "hosts that their provider's people want to be empty, and are held for that")
 	flag.Parse()
 	if err := run(f, os.Stdout); err != nil {
 		fmt.Fprintln(os.Stderr, "score:", err)
@@ -233,7 +235,13 @@ func (f flags) menu() []part {
 		return []part{{dose{f.size, f.servers, 1}, sort{varied: f.vary, sized: f.sized}}}
 	}
 	return slices.DeleteFunc(parts(), func(p part) bool {
-		return f.sized != p.sized && (f.sized || f.rolled) || f.rolled && !p.rolls()
+		switch {
+		case f.rolled && !p.rolls():
+			return true
+		case f.sized || f.rolled:
+			return p.sized != f.sized
+		}
+		return false
 	})
 }
 
@@ -285,7 +293,7 @@ func (f flags) dose(p part, kinds []script.Kind, rival sim.Rival) survey.Dose {
 		Hosts: exemplar.Town(max(3, p.size/10), 5, 4), Servers: p.servers, Kinds: kinds,
 		Seed: f.seed, Horizon: horizon, Gap: f.gap, Rival: rival,
 		Operator: answers, Unbrakes: true, Vary: p.varied, Sized: p.sized, Pooled: f.pooled, Hooked: f.hooked,
-		Rolled: f.rolled, Preceded: f.after,
+		Rolled: f.rolled, Preceded: f.after, Maintained: f.emptied,
 	}
 	if p.fenced {
 		spec, hosts := script.Fenced(s.Spec(), s.Hosts)

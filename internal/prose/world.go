@@ -87,7 +87,10 @@ func place(h fleet.HostName) string {
 func Beyond(m *belief.Machine, s situation.Shown) string {
 	said := string(m.Name) + ": "
 	var parts []string
-	if i := s.Serves; i != nil {
+	if i := s.Serves; i != nil && i.ID == m.Current.ID {
+		parts = append(parts, fmt.Sprintf("instance %s (generation %d) counts as finished", Instance(i.ID),
+			i.Mark.Generation))
+	} else if i != nil {
 		part := fmt.Sprintf("instance %s (generation %d) on %s is taken for it", Instance(i.ID), i.Mark.Generation,
 			place(i.Host))
 		if !m.Current.None() {

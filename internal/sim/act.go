@@ -157,7 +157,7 @@ func (c *server) ask(index int, id fleet.InstanceID, host fleet.HostName, then f
 		c.enter(life, func() {
 			switch end {
 			case world.Done:
-				then(fleet.Sighting{Instance: instanceOf(s), Asked: asked}, true)
+				then(fleet.Sighting{Instance: instanceOf(s), Asked: asked, Alone: true}, true)
 			case world.NotFound:
 				c.find(index, id, host, then)
 			default:
@@ -363,7 +363,7 @@ func (c *server) callOf(a situation.Action) world.Call {
 	}
 	call := world.Call{
 		Asks: true, Excused: excused, Adopted: a.Adopted, Disks: c.s.disks, Metadata: string(template.Metadata),
-		Tags: string(template.Tags), Size: world.Size(template.Size()),
+		Tags: string(template.Tags), Image: template.Image, Size: world.Size(template.Size()),
 		Made: a.Made, Snapshot: string(a.Snapshot.ID), Try: a.Intent.Try,
 		Op: world.Op(a.Intent.Op), ID: string(a.Instance), Host: string(a.Host), Name: string(a.Machine),
 		Mark: world.Mark{

@@ -202,7 +202,6 @@ func hasHook(spec *policy.Spec, name fleet.HookName) bool {
 	return false
 }
 
-// fitsMachine says why the event cannot happen to a machine of the fleet.
 // fitsSpec says what is wrong with an event about a part of the policy.
 func fitsSpec(e script.Event, o Options) error {
 	switch script.SubjectKind(e.Subject) {
@@ -227,6 +226,7 @@ func fitsSpec(e script.Event, o Options) error {
 	return nil
 }
 
+// fitsMachine says why the event cannot happen to a machine of the fleet.
 func fitsMachine(e script.Event, o Options) error {
 	m := fleet.MachineName(e.Subject)
 	if e.Verb == verbs.Copies {
@@ -314,6 +314,7 @@ func (s *stage) plant() {
 				Installation: installation, Fleet: string(s.spec.Name), Machine: string(name), Generation: 1,
 				Certified: true, Instance: id,
 			}})
+		vm.Image = s.spec.Template.Image
 		s.store.Beliefs[n-1] = belief.Machine{
 			Name: name, Generation: 1, Address: vm.Status.Address,
 			Current: belief.Incarnation{ID: fleet.InstanceID(id), Generation: 1, Host: fleet.HostName(h),

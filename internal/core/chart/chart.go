@@ -152,6 +152,14 @@ func (c *Chart) EndIncident(why fleet.Reason) {
 	m.IncidentOver()
 }
 
+// SetBack notes in the incident that an attempt failed, and returns how long the next one waits.
+func (c *Chart) SetBack(why belief.Failure) time.Duration {
+	i := c.M.Incident
+	i.Failed++
+	i.Last = why
+	return policy.Backoff(c.Situation.Spec.Repair.Backoff, i.Failed)
+}
+
 // firstFailure returns when the first probe failed of the checks that fail now; zero: none does, or it is not known.
 func (c *Chart) firstFailure() time.Time {
 	first := fleet.Instant(0)

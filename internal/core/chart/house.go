@@ -60,14 +60,17 @@ func (c *Chart) Vacate() {
 	c.M.Epoch++
 }
 
-// shown is the instance as the provider shows it. What it was built from is not shown: it is taken for what is in
-// force.
+// shown is the instance as the provider shows it. What it was built from is not shown: unless that is known, it is
+// taken for what is in force.
 func (c *Chart) shown(i fleet.Instance) belief.Incarnation {
 	out := belief.Incarnation{ID: i.ID, Generation: i.Mark.Generation, Host: i.Host, Network: i.Network,
 		Storage: i.Storage, Certified: i.Mark.Certified}
 	out.Raw = !out.Certified && len(c.Situation.Spec.Provision) > 0
 	if l := c.Situation.Whole.Ledger; l != nil {
 		out.Edition = l.Edition
+	}
+	if i.ID == c.M.Current.ID {
+		out.Edition = c.M.Current.Edition
 	}
 	return out
 }

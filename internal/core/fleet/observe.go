@@ -100,6 +100,8 @@ type Sighting struct {
 	// Asked is when the question was put, so an answer is as old as its question. Zero: never asked, or the
 	// provider cannot be heard now.
 	Asked Instant
+	// Alone says that it was asked for by itself, and is there: a listing may show what was.
+	Alone bool
 }
 
 // Known reports whether the provider said anything.

@@ -226,3 +226,15 @@ func (p *Repair) Closed(at time.Time) (closed bool, until time.Time) {
 	}
 	return closed, until
 }
+
+// LongestBackoff is the longest wait before the next attempt, however often it was in vain.
+const LongestBackoff = 30 * time.Minute
+
+// Backoff returns the wait before the next attempt after n failed ones: it doubles each time, up to half an hour.
+func Backoff(first time.Duration, n int) time.Duration {
+	d := first
+	for ; n > 1 && d < LongestBackoff; n-- {
+		d *= 2
+	}
+	return min(d, LongestBackoff)
+}

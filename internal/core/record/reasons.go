@@ -54,7 +54,7 @@ var reasons = map[Kind][]fleet.Reason{
 		fleet.ReasonOverruled, fleet.ReasonWithdrawn}),
 	StepChosen:  {none},
 	StepSkipped: passedOver,
-	StepFailed:  slices.Concat(failures, passedOver),
+	StepFailed:  slices.Concat(failures, passedOver, homeless),
 	Look:        {fleet.ReasonConfirmed, fleet.ReasonOrdered, fleet.ReasonRefuted, fleet.ReasonLookUnclear},
 	Evidence:    {fleet.ReasonGathered, fleet.ReasonNotGathered},
 	Snapshot:    {fleet.ReasonTaken, fleet.ReasonRemoved},
@@ -166,6 +166,9 @@ var passedOver = []fleet.Reason{
 	fleet.ReasonIrreplaceable, fleet.ReasonProtected,
 	fleet.ReasonHostDown, fleet.ReasonHostUp, fleet.ReasonHostEnabled, fleet.ReasonHostDisabled, fleet.ReasonSharedFate,
 }
+
+// homeless are those for which no host takes a new instance.
+var homeless = []fleet.Reason{fleet.ReasonNoHost, fleet.ReasonNoPlace, fleet.ReasonDiskElsewhere, fleet.ReasonHold}
 
 // failures are those for which a step, an attempt or all of them failed.
 var failures = []fleet.Reason{

@@ -199,7 +199,7 @@ func (w *Work) giveUpCertifying(reason fleet.Reason, detail string) onward {
 		w.OpenIncident(belief.CauseBuild)
 	}
 	w.Page(reason)
-	w.M.RetryAt = w.Now().Add(longestBackoff)
+	w.M.RetryAt = w.Now().Add(policy.LongestBackoff)
 	return over
 }
 

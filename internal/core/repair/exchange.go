@@ -183,8 +183,7 @@ func (x exchange) build() onward {
 		return x.end(fleet.ReasonOverruled) // it is to go
 	}
 	if found, ok := chart.Found(x.M, x.View, x.Installation); ok {
-		x.TakeFound(found)
-		return errands(x).built()
+		return x.take(found)
 	}
 	if a := x.M.Anchor; a != nil && x.Situation.Now.Due(a.Until) {
 		x.M.Anchor = nil
@@ -220,6 +219,17 @@ func (x exchange) build() onward {
 	x.M.Generation++
 	x.r.Next = belief.Incarnation{ID: x.View.FreshID, Generation: x.M.Generation, Host: host, Edition: x.Edition(x.r)}
 	return x.call(x.r, fleet.OpCreate, x.r.Next)
+}
+
+// take has the machine have the instance that an earlier call built after all. A listing may show one that hale removed
+// since, so it is asked for by itself first.
+func (x exchange) take(found fleet.Instance) onward {
+	if !x.View.Sighting(found.ID).Alone {
+		return x.observe(x.r, found.ID, found.Host)
+	}
+	x.r.AskAt = 0
+	x.TakeFound(found)
+	return errands(x).built()
 }
 
 // heldWaiting says why a build that waits, as for a host or a place, does not go on: what a person ordered meanwhile

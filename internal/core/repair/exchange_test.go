@@ -355,8 +355,8 @@ func TestL8WhatStaysOfTheOldOneKeepsNoSuccessorAway(t *testing.T) {
 		for kind, least := range map[fleet.OutcomeKind]int{fleet.OutcomeRetry: 5, fleet.OutcomeConflict: 5,
 			fleet.OutcomeRefused: 1, fleet.OutcomeFailed: 1, fleet.OutcomeUnsupported: 1} { // questions are tries, too
 			st := begin()
-			said, tries := "", 0
-			for said = st.round(); strings.HasSuffix(said, "CALL delete old; act"); said = st.round() {
+			said, tries := st.round(), 0
+			for ; strings.HasSuffix(said, "CALL delete old; act"); said = st.round() {
 				tries++
 				st.ends(kind)
 				if said = st.round(); strings.HasPrefix(said, "paged") {

@@ -107,12 +107,9 @@ const comesBack = 2 * time.Minute
 // comeAgain ends the repair, which something stands against that only a person can end, who is told. It did nothing,
 // and the next one may.
 func (x exchange) comeAgain(why fleet.Reason, detail string) onward {
-	m := x.M
 	x.Uncount()
 	x.end(why)
-	m.Incident.Failed++
-	m.Incident.Last = belief.Failure{Why: why, Detail: detail}
-	m.RetryAt = x.Now().Add(min(Backoff(x.Situation.Spec.Repair.Backoff, m.Incident.Failed), comesBack))
+	x.M.RetryAt = x.Now().Add(min(x.SetBack(belief.Failure{Why: why, Detail: detail}), comesBack))
 	x.wait(why)
 	x.Page(why)
 	return over

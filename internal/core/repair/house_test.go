@@ -56,7 +56,8 @@ func TestL12WhatALostOrderBuiltIsTaken(t *testing.T) {
 	}
 }
 
-// What is found is verified like any build, at the address that the provider names, and is no stray any more.
+// What is found is verified like any build, at the address that the provider names, and is no stray any more. Listings
+// may show what hale removed since (L12): it is asked for by itself.
 func TestWhatWasFoundIsVerified(t *testing.T) {
 	t.Parallel()
 	st := calling[fleet.OpCreate](t)
@@ -67,6 +68,8 @@ func TestWhatWasFoundIsVerified(t *testing.T) {
 	i.Address = netip.MustParseAddr("10.0.0.5")
 	st.seen(i)
 	epoch := st.m.Epoch
+	st.want("it is listed", st.round(), "ASK late; act")
+	st.view.Seen[0].Alone = true
 	st.want("it is there", st.round(), "remnant found; verify")
 	want := belief.Incarnation{ID: "late", Generation: 2, Host: "h2", Edition: 3}
 	if st.m.Current != want || st.m.Address != i.Address || st.m.Epoch == epoch {

@@ -11,6 +11,7 @@ import (
 	"hale/internal/core/health"
 	"hale/internal/core/ladder"
 	"hale/internal/core/look"
+	"hale/internal/core/policy"
 	"hale/internal/core/record"
 	"hale/internal/core/situation"
 )
@@ -107,12 +108,9 @@ func (p looking) unclear() onward {
 	if p.r.Kind != belief.RepairHeal || p.r.Retries < pageAfter {
 		return waits
 	}
-	m, policy := p.M, p.Situation.Spec.Repair
 	p.Uncount()
 	p.end(fleet.ReasonLookUnclear)
-	m.Incident.Failed++
-	m.Incident.Last = belief.Failure{Why: fleet.ReasonLookUnclear}
-	m.RetryAt = p.Now().Add(Backoff(policy.Backoff, m.Incident.Failed))
+	p.M.RetryAt = p.Now().Add(p.SetBack(belief.Failure{Why: fleet.ReasonLookUnclear}))
 	return over
 }
 
@@ -135,7 +133,7 @@ func (p looking) refuted() onward {
 		// A listing that is older than the truth refutes itself again and again. A machine that fails in earnest
 		// meanwhile does not wait for long.
 		i.Refuted++
-		pause = max(pause, min(Backoff(pause, i.Refuted), refutedPause))
+		pause = max(pause, min(policy.Backoff(pause, i.Refuted), refutedPause))
 	}
 	p.M.RetryAt = p.Now().Add(pause)
 	return p.end(fleet.ReasonRefuted)

@@ -17,18 +17,18 @@ import (
 	"hale/internal/core/guard"
 	"hale/internal/core/ladder"
 	"hale/internal/core/placement"
+	"hale/internal/core/policy"
 	"hale/internal/core/record"
 	"hale/internal/core/wanted"
 )
 
 // Limits of patience within one repair.
 const (
-	maxOffCalls    = 3                      // calls to power off before "no proof"
-	pageAfter      = 10                     // fruitless calls before a person is told
-	firstRetry     = 500 * time.Millisecond // after a call that did nothing; doubles
-	longestRetry   = 30 * time.Second
-	longestBackoff = 30 * time.Minute
-	mostPasses     = 100 // at once; the longest way through a ladder takes a dozen
+	maxOffCalls  = 3                      // calls to power off before "no proof"
+	pageAfter    = 10                     // fruitless calls before a person is told
+	firstRetry   = 500 * time.Millisecond // after a call that did nothing; doubles
+	longestRetry = 30 * time.Second
+	mostPasses   = 100 // at once; the longest way through a ladder takes a dozen
 )
 
 // Work is one machine's repair in one round.
@@ -233,9 +233,7 @@ func (w *Work) yield(r *belief.Repair, reason fleet.Reason) onward {
 	tried := r.Calls > 0
 	w.end(reason)
 	if tried {
-		m.Incident.Failed++
-		m.Incident.Last = belief.Failure{Why: reason}
-		m.RetryAt = w.Now().Add(Backoff(w.Situation.Spec.Repair.Backoff, m.Incident.Failed))
+		m.RetryAt = w.Now().Add(w.SetBack(belief.Failure{Why: reason}))
 	} else {
 		w.Uncount()
 	}
@@ -286,7 +284,7 @@ func (w *Work) failRung(reason fleet.Reason, detail string) onward {
 
 // failAttempt ends the repair without health: again after a while, or quarantine when the attempts are used up.
 func (w *Work) failAttempt(reason fleet.Reason, detail string) onward {
-	m, policy := w.M, w.Situation.Spec.Repair
+	m := w.M
 	kind, target := m.Repair.Kind, m.Repair.Target.ID
 	host, vain := placement.InVain(m, reason)
 	w.end(reason)
@@ -294,7 +292,7 @@ func (w *Work) failAttempt(reason fleet.Reason, detail string) onward {
 		return w.quarantine(fleet.ReasonPilotFailed, string(reason)) // it shows what is wrong with the template
 	}
 	if kind == belief.RepairRemnant {
-		w.PutOff(target, reason, w.Now().Add(longestBackoff))
+		w.PutOff(target, reason, w.Now().Add(policy.LongestBackoff))
 		return over
 	}
 	if m.Incident == nil {
@@ -306,13 +304,12 @@ func (w *Work) failAttempt(reason fleet.Reason, detail string) onward {
 	if guard.Spent(m, w.Situation) && guard.Parent(m, w.Situation) == nil {
 		return w.quarantine(fleet.ReasonAttempts, string(reason))
 	}
-	m.Incident.Failed++
-	m.Incident.Last = belief.Failure{Why: reason, Detail: detail}
+	pause := w.SetBack(belief.Failure{Why: reason, Detail: detail})
 	if vain && w.places().Spurn(host) {
 		m.RetryAt = w.Now().Add(firstRetry)
 		return over
 	}
-	m.RetryAt = w.Now().Add(Backoff(policy.Backoff, m.Incident.Failed))
+	m.RetryAt = w.Now().Add(pause)
 	w.wait(fleet.ReasonBackoff)
 	return over
 }
@@ -343,15 +340,6 @@ func (w *Work) Abandon() { w.end(fleet.ReasonPutOff) }
 
 // Overrule ends whatever is under way in favour of a person's order. No call is.
 func (w *Work) Overrule() { w.end(fleet.ReasonOverruled) }
-
-// Backoff returns the wait before the next attempt after n failed ones: it doubles each time, up to half an hour.
-func Backoff(first time.Duration, n int) time.Duration {
-	d := first
-	for ; n > 1 && d < longestBackoff; n-- {
-		d *= 2
-	}
-	return min(d, longestBackoff)
-}
 
 // LeaveToPerson puts a machine into quarantine for which no further repair may begin.
 func (w *Work) LeaveToPerson(reason fleet.Reason) { w.quarantine(reason, "") }
@@ -402,14 +390,14 @@ func (w *Work) retry(r *belief.Repair) { r.RetryAt = w.Now().Add(w.patience(r)) 
 
 // patience returns the wait before the next try; it doubles, and a person is told when it was in vain too often.
 func (w *Work) patience(r *belief.Repair) time.Duration {
-	d := min(Backoff(firstRetry, r.Retries+1), longestRetry)
+	d := min(policy.Backoff(firstRetry, r.Retries+1), longestRetry)
 	r.Retries++
 	if r.Retries < pageAfter {
 		return d
 	}
 	switch {
 	case r.Kind == belief.RepairRemnant:
-		w.PutOff(r.Target.ID, fleet.ReasonCallFailed, w.Now().Add(longestBackoff))
+		w.PutOff(r.Target.ID, fleet.ReasonCallFailed, w.Now().Add(policy.LongestBackoff))
 	case w.M.Repair.MayBeGivenUp():
 		wanted.AwaitRest(&w.Chart, r)
 		return d // it will be given up once it is known what became of its last call, unless it goes on

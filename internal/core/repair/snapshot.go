@@ -150,7 +150,7 @@ func (c copier) dropped(in belief.Intent, o fleet.Outcome) onward {
 		c.M.Snapshots = append(c.M.Snapshots[:at], c.M.Snapshots[at+1:]...)
 		return c.end(fleet.ReasonRemoved)
 	}
-	d.RetryAt = c.Now().Add(longestBackoff)
+	d.RetryAt = c.Now().Add(policy.LongestBackoff)
 	lasting := o.Kind == fleet.OutcomeRefused || o.Kind == fleet.OutcomeUnsupported || o.Kind == fleet.OutcomeFailed
 	if lasting && !d.Paged {
 		d.Paged = true

@@ -83,14 +83,11 @@ func (v verifying) finish() onward {
 	if v.TakenAlong = v.M.TakenAlong(); v.TakenAlong {
 		v.Uncount()
 	}
-	if m.Repair.Kind == belief.RepairUndo {
-		reason = fleet.ReasonUndone
-	}
-	if m.Repair.Kind == belief.RepairBuild {
-		reason = fleet.ReasonBuilt
-		m.Attempts = nil // a build that succeeded is no sign of trouble
-	}
 	switch m.Repair.Kind {
+	case belief.RepairUndo:
+		reason = fleet.ReasonUndone
+	case belief.RepairBuild:
+		reason, m.Attempts = fleet.ReasonBuilt, nil // a build that succeeded is no sign of trouble
 	case belief.RepairUpdate:
 		reason, m.Attempts = fleet.ReasonUpdated, nil
 		if v.Situation.Whole.Ledger.GoesBack(m.Repair.Order) {

@@ -143,5 +143,9 @@ func fits(m *belief.Machine, l *belief.Ledger) bool {
 	return strayed(m) > 0 || m.Incident == nil && m.Health.Verdict == belief.VerdictHealthy && m.Current.Certified
 }
 
-// IsChosen reports whether the machine is to be changed next.
-func IsChosen(r *round.Round, m *belief.Machine) bool { return slices.Contains(r.Chosen, m.Name) }
+// IsChosen reports whether the machine is to be changed next. What was chosen for an update that was taken back since,
+// in this round, or that a person paused, is not.
+func IsChosen(r *round.Round, m *belief.Machine) bool {
+	was, is := r.S.Whole.Ledger.Update, r.Sit.Whole.Ledger.Update
+	return slices.Contains(r.Chosen, m.Name) && is != nil && is.Order == was.Order && !is.IsPaused()
+}

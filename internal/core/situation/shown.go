@@ -46,10 +46,11 @@ func (v *View) Shown(by fleet.Installation) Shown {
 }
 
 // Beyond returns what is shown of the machine by the installation's marks and is not believed of it, and whether
-// anything is: a higher generation, another instance that serves, others that were put aside. It points into the view.
+// anything is: a higher generation, another instance that serves or the machine's own that was finished since, others
+// that were put aside. It points into the view.
 func (v *View) Beyond(by fleet.Installation) (Shown, bool) {
 	out, m := v.Shown(by), &v.Machine
-	if out.Serves != nil && out.Serves.ID == m.Current.ID {
+	if i := out.Serves; i != nil && i.ID == m.Current.ID && (m.Current.Certified || !i.Mark.Certified) {
 		out.Serves = nil
 	}
 	out.Aside = slices.DeleteFunc(out.Aside, func(i *fleet.Instance) bool { return m.KeptAt(i.ID) >= 0 })

@@ -65,6 +65,12 @@ func TestWhatMarksShowOfAMachine(t *testing.T) {
 			t.Errorf("%s: %q serves, generation %d, aside %v", name, serves, s.Generation, aside)
 		}
 		v.Machine.Generation, v.Machine.Current.ID = c.gen, c.serves
+		if s.Serves != nil && s.Serves.Mark.Certified {
+			if s, _ := v.Beyond("ours"); s.Serves == nil {
+				t.Errorf("%s: nothing shows that its own instance was finished since", name)
+			}
+			v.Machine.Current.Certified = true
+		}
 		for _, i := range c.aside {
 			v.Machine.Kept = append(v.Machine.Kept, belief.KeptInstance{Incarnation: belief.Incarnation{ID: i}})
 		}

@@ -111,7 +111,7 @@ func (s *Poller) Instance(ctx context.Context, of Subject, by Asker) (fleet.Sigh
 		asked := s.clock.Now().Mono
 		i, err := s.Source.Adapter.Get(octx, provider.Ref{ID: of.ID, Host: of.Host})
 		l.Heed(process.Failed(l.slows(err) && ctx.Err() == nil), 0)
-		return fleet.Sighting{Instance: i, Asked: asked}, err
+		return fleet.Sighting{Instance: i, Asked: asked, Alone: true}, err
 	})
 }
 

@@ -7,6 +7,7 @@ import (
 	"hale/internal/core/belief"
 	"hale/internal/core/fleet"
 	"hale/internal/core/policy"
+	"hale/internal/sim/law"
 )
 
 // sharedBudgets checks the budgets of provider, hosts and what hosts stand in (L5), by the instances that are being
@@ -88,7 +89,7 @@ func (j *Judge) revives(is *belief.Machine) {
 	if r == nil || !r.Revives {
 		return
 	}
-	if in := r.Intent; in != nil && !slices.Contains(sparing, in.Op) {
+	if in := r.Intent; in != nil && !law.Sparing(in.Op) {
 		j.Broken("L5", string(is.Name), fmt.Sprintf("%s without a place in the budget", in.Op))
 	}
 	here, all := 1, 1

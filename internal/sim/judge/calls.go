@@ -225,7 +225,3 @@ func (j *Judge) Noted(c Server, a situation.Action) {
 		j.Broken("L1", string(a.Machine), fmt.Sprintf("%s by %s, which has noted no start", a.Intent.Op, c.Name))
 	}
 }
-
-// sparing are the operations that take no machine away from those that it serves. A build that was not finished gets
-// its mark once a start made it healthy.
-var sparing = []fleet.Op{fleet.OpStart, fleet.OpResume, fleet.OpHook, fleet.OpCertify}

@@ -25,7 +25,8 @@ func (j *Judge) inspect() {
 	for _, c := range law.Crowds(j.w) {
 		j.truth.Stands(c)
 	}
-	afresh := Judge{w: j.w, store: j.store, options: j.options, spec: j.spec, wishes: j.wishes, plans: j.plans}
+	afresh := Judge{w: j.w, store: j.store, options: j.options, spec: j.spec, wishes: j.wishes, plans: j.plans,
+		holds: j.holds}
 	for i := range j.store.Beliefs {
 		m := &j.store.Beliefs[i]
 		if m.Name == "" {

@@ -49,6 +49,7 @@ type Judge struct {
 	pages    int // fleet-wide conditions that a person was told of and that last
 	steps    map[string]*rung
 	steady   map[string]time.Duration // before which a server that began afresh may disrupt nothing
+	began    time.Duration            // when one last did
 	inRepair int
 	failing  int
 	crowded  []beginning   // what this round began, as far as it is stored
@@ -69,6 +70,7 @@ type Judge struct {
 
 	nights    []*night
 	built     map[string]bool   // the instances that a hale built, whichever
+	found     map[string]bool   // those that the store did not know until a person had the world believed
 	rolled    bool              // the store has not always held what it held a moment before
 	rolledAt  time.Duration     // since when it has
 	forgot    map[copyMade]bool // copies of disks that are not in the store any more through no fault of hale's
@@ -84,6 +86,7 @@ type Judge struct {
 	spoiled  bool  // so was the template, where something needs to be built
 	burden   burden
 	sizes    *law.Sizes
+	holds    *law.Holds
 	brakedAt time.Duration // when hale put its own brake on; negative: it is not on
 	// checks with a mistyped port: they succeed nowhere
 	mistyped map[fleet.CheckName]bool
@@ -114,12 +117,13 @@ func New(run Run, eyes Eyes, o Options) *Judge {
 		options: o, spec: o.Spec, run: run, outages: make([]outage, o.Most),
 		isShared: map[world.Domain]int{}, ignored: map[string]string{}, steps: map[string]*rung{},
 		steady: map[string]time.Duration{}, held: map[*world.Call]bool{}, seen: map[lawCase]bool{},
-		afresh: map[string]bool{}, copies: map[copyMade]time.Duration{}, built: map[string]bool{},
+		afresh: map[string]bool{}, copies: map[copyMade]time.Duration{}, built: map[string]bool{}, found: map[string]bool{},
 		forgot: map[copyMade]bool{}, toldTwo: map[string]string{}, mistyped: map[fleet.CheckName]bool{}, brakedAt: -1,
-		wishes: wishes{posted: map[fleet.OrderID]fleet.Order{}, taken: map[fleet.OrderID]time.Duration{}},
+		wishes: wishes{posted: map[fleet.OrderID]fleet.Order{}},
 		plans:  newPlans(&o.Spec), trials: rollouts.New(o.Spec.Template.Image),
 	}
 	j.truth = law.New(room{j}, law.Fleet{Spec: &j.spec, Poll: o.Poll, Most: o.Most, Naive: o.Naive}, &eyes.Score.Tally)
+	j.holds = law.NewHolds(room{j}, j.w, j.truth.Fleet, j.wishes.posted)
 	j.sizes = law.NewSizes(room{j}, o.Spec.Sizing, &j.w.Demand, &eyes.Score.SizeTally)
 	return j
 }
@@ -160,7 +164,8 @@ func (j *Judge) Copies(machine string, n int) {
 
 // StartedAfresh notes that a server knows nothing any more: until its checks could speak it may disrupt nothing (L9).
 func (j *Judge) StartedAfresh(c Server) {
-	j.steady[c.Name] = j.w.Now() + law.Steady(&j.spec)
+	j.began = j.w.Now()
+	j.steady[c.Name] = j.began + law.Steady(&j.spec)
 	for i := range j.store.Beliefs {
 		j.afresh[string(j.spec.Name.Machine(i+1))] = true
 	}
@@ -392,7 +397,8 @@ func (j *Judge) repairs(c Server, was, is *belief.Machine, records []record.Reco
 	j.patience(c, was, records)
 }
 
-// newRung checks that no further rung begins while the brake is on, or a person holds the machine.
+// newRung checks that no further rung begins while the brake is on, a person holds the machine, or a fleet that comes
+// first does not serve.
 func (j *Judge) newRung(was, is *belief.Machine) {
 	name, ended := string(is.Name), was.Repair != nil && (is.Repair == nil || is.Repair.ID != was.Repair.ID)
 	if was.Repair != nil && is.Repair != nil && !ended && was.Repair.Rung != is.Repair.Rung &&
@@ -402,6 +408,9 @@ func (j *Judge) newRung(was, is *belief.Machine) {
 		}
 		if j.isHeld(was) {
 			j.Broken("L10", name, "a new rung is acted on while a person holds it")
+		}
+		if j.waits > 0 && is.Repair.Kind == belief.RepairHeal && is.Wanted == nil {
+			j.Broken("after", name, "a new rung is acted on while a fleet that comes first does not serve")
 		}
 	}
 }

@@ -13,10 +13,11 @@ import (
 type Memory struct {
 	plans
 	words law.Words
+	kept  law.Kept
 }
 
 // Memory returns what it knows now.
-func (j *Judge) Memory() Memory { return Memory{j.plans.clone(), j.sizes.Words} }
+func (j *Judge) Memory() Memory { return Memory{j.plans.clone(), j.sizes.Words, j.holds.Kept()} }
 
 // RolledBack takes in that the store holds again what it held when the judge knew that.
 func (j *Judge) RolledBack(then Memory) {
@@ -28,7 +29,8 @@ func (j *Judge) RolledBack(then Memory) {
 		j.filed, j.said = file, file
 		j.sizes.Stated()
 	}
-	j.wishes.holds, j.wishes.braked = slices.Clone(was.Whole.Holds), was.Brake.By != ""
+	j.holds.RolledBack(was.Whole.Holds, then.kept)
+	j.wishes.braked = was.Brake.By != ""
 	clear(j.steps)
 	j.tells(was)
 	j.leave(was.Whole.Ledger)
@@ -53,7 +55,7 @@ func (j *Judge) RolledBack(then Memory) {
 func (p *plans) clone() plans {
 	c := *p
 	c.shown, c.leaving, c.renewed = maps.Clone(p.shown), maps.Clone(p.leaving), maps.Clone(p.renewed)
-	c.unplanned = maps.Clone(p.unplanned)
+	c.unplanned, c.renewing = maps.Clone(p.unplanned), maps.Clone(p.renewing)
 	c.left, c.going, c.away = maps.Clone(p.left), maps.Clone(p.going), maps.Clone(p.away)
 	return c
 }
@@ -81,10 +83,22 @@ func (j *Judge) astray() bool {
 // unknown reports whether a hale built the instance, and the store of this one never heard of it.
 func (j *Judge) unknown(id string) bool { return j.built[id] && !j.store.Named(fleet.InstanceID(id)) }
 
-// isNews reports whether a hale with another store built the instance so lately that no listing need show it.
+// isNews reports whether a hale with another store built the instance so lately that no listing need show it; or when
+// its host, or its provider, may not say what is.
 func (j *Judge) isNews(vm *world.VM) bool {
 	first := j.eldest()
-	return j.unknown(vm.ID) && (first.domains > 0 || j.w.Now()-max(first.stirred, vm.Born) <= seenWithin)
+	return j.unknown(vm.ID) && (first.isStruck(vm.Host) || j.w.Now()-max(first.stirred, vm.Born) <= seenWithin)
+}
+
+// isStruck reports whether the host, something that it lies in, or the provider is struck.
+func (j *Judge) isStruck(host string) bool {
+	at := slices.IndexFunc(j.options.Hosts, func(h world.Host) bool { return h.Name == host })
+	for d, n := range j.isShared {
+		if n > 0 && (at < 0 || d.Kind == "all" || world.Has(j.options.Hosts[at:at+1], d)) {
+			return true
+		}
+	}
+	return false
 }
 
 // unborn checks that nothing is taken away that was built by a hale which is another one by now: it may serve (L1, L2).

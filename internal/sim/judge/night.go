@@ -125,6 +125,7 @@ func (j *Judge) takesWorld(o *fleet.Order) {
 	}
 	for i := range j.store.Beliefs {
 		for _, vm := range j.w.All(string(j.spec.Name.Machine(i + 1))) {
+			j.found[vm.ID] = j.found[vm.ID] || j.unknown(vm.ID)
 			j.store.Name(fleet.InstanceID(vm.ID))
 		}
 	}

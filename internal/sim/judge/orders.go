@@ -3,7 +3,6 @@ package judge
 import (
 	"fmt"
 	"slices"
-	"time"
 
 	"hale/internal/core/belief"
 	"hale/internal/core/fleet"
@@ -15,9 +14,7 @@ import (
 // wishes is what the judge knows of the operator's orders, from the side of those who gave them.
 type wishes struct {
 	posted map[fleet.OrderID]fleet.Order
-	taken  map[fleet.OrderID]time.Duration // when a hold was taken up, by the world's clock
-	holds  []belief.Hold                   // in force, as stored
-	braked bool                            // by hand, as stored
+	braked bool // by hand, as stored
 	// leaving are the machines that are ordered away, as stored.
 	leaving map[fleet.MachineName]bool
 }
@@ -39,11 +36,11 @@ func (j *Judge) saidOff(host string) bool {
 }
 
 // isHeld reports whether a hold in force covers the machine.
-func (j *Judge) isHeld(m *belief.Machine) bool { return law.Covered(m, j.wishes.holds) }
+func (j *Judge) isHeld(m *belief.Machine) bool { return law.Covered(m, j.holds.Stand) }
 
 // isHostHeld reports whether a hold in force is on the host.
 func (j *Judge) isHostHeld(name fleet.HostName) bool {
-	return name != "" && slices.ContainsFunc(j.wishes.holds, func(h belief.Hold) bool {
+	return name != "" && slices.ContainsFunc(j.holds.Stand, func(h belief.Hold) bool {
 		return h.Only == "" && h.Machine == "" && h.Host == name
 	})
 }
@@ -96,42 +93,12 @@ func (j *Judge) tookOff(records []record.Record) bool {
 	})
 }
 
-// holdsChange notes new holds, and sees that none ends before its whole time but by order (L15).
+// holdsChange judges a change of the holds, and what rests by them.
 func (j *Judge) holdsChange(before, after []belief.Hold) {
-	now := j.w.Now()
-	among := func(holds []belief.Hold, h *belief.Hold) bool {
-		return slices.ContainsFunc(holds, func(o belief.Hold) bool { return o.Order == h.Order })
-	}
-	for i := range after {
-		h := &after[i]
-		if _, known := j.wishes.taken[h.Order]; !known || h.ByProvider(h.Host) && !among(before, h) {
-			j.wishes.taken[h.Order] = now
-		}
-	}
-	for i := range before {
-		h := &before[i]
-		o := j.wishes.posted[h.Order]
-		if h.ByProvider(h.Host) && j.w.Emptied(string(h.Host), law.InUse-j.eldest().apart(), 2*j.options.Poll) {
-			o = fleet.Order{Host: h.Host, For: j.spec.Repair.DisabledHold}
-		}
-		if lasted := now - j.wishes.taken[h.Order]; !among(after, h) && lasted < o.For-j.eldest().apart() &&
-			!j.endedByOrder(&o) {
-			j.Broken("L15", string(h.Machine), fmt.Sprintf("a hold for %s ended after %s", o.For, lasted))
-		}
-	}
-	j.wishes.holds = slices.Clone(after)
+	first := j.eldest()
+	j.holds.Change(before, after, law.Sight{Since: max(first.stirred, j.began), Struck: first.isStruck,
+		Apart: first.apart()})
 	j.excuse()
-}
-
-// endedByOrder reports whether a person released the hold, or gave another in its place.
-func (j *Judge) endedByOrder(hold *fleet.Order) bool {
-	for _, o := range j.wishes.posted {
-		same := o.Machine == hold.Machine && o.Host == hold.Host || o.Name != "" && o.Name == hold.Name
-		if same && o.ID > hold.ID && (o.Kind == fleet.OrderRelease || o.Kind == fleet.OrderHold) {
-			return true
-		}
-	}
-	return false
 }
 
 // excuse takes outages that rest by order out of what is hale's to heal alone.

@@ -20,12 +20,14 @@ type plans struct {
 	shown   map[fleet.OrderID]change.Plan
 	leaving map[string]string // the instances that a confirmed plan removes, by machine
 	renewed map[string]string // that one replaces
-	left    map[string]bool   // machines that have gone so
-	size    int               // in force, of those that serve
-	filed   int               // what the configuration says; 0: nothing
-	said    int               // by the last word on it, whatever the bounds; 0: there was none
-	asked   int               // by that word, within the bounds, or as many as there are
-	most    int               // that was asked for with the orders that were taken up last, one after the other
+	// renewing is which plan it was: what that names may be gone when its turn comes
+	renewing map[string]fleet.OrderID
+	left     map[string]bool // machines that have gone so
+	size     int             // in force, of those that serve
+	filed    int             // what the configuration says; 0: nothing
+	said     int             // by the last word on it, whatever the bounds; 0: there was none
+	asked    int             // by that word, within the bounds, or as many as there are
+	most     int             // that was asked for with the orders that were taken up last, one after the other
 	// machines that the operator named, and asked as it was stated then: they go, whichever instance they have
 	going  map[string]int
 	stated int             // how often a size was stated
@@ -39,7 +41,7 @@ func newPlans(spec *policy.Spec) plans {
 	return plans{
 		filed: spec.Said(), said: spec.Said(), asked: spec.Size, size: spec.Size,
 		shown:   map[fleet.OrderID]change.Plan{},
-		leaving: map[string]string{}, renewed: map[string]string{},
+		leaving: map[string]string{}, renewed: map[string]string{}, renewing: map[string]fleet.OrderID{},
 		left: map[string]bool{}, unplanned: map[string]bool{}, going: map[string]int{}, away: map[string]bool{},
 	}
 }
@@ -81,8 +83,9 @@ func (j *Judge) Ruled(rulings []fleet.Ruling) {
 		for _, t := range j.shown[r.Order].Remove {
 			j.leaving[string(t.Machine)] = string(t.Instance)
 		}
-		j.renews(j.shown[r.Order].Replace)
+		j.renews(r.Order, j.shown[r.Order].Replace)
 		o := j.wishes.posted[r.Order]
+		j.holds.Obeyed(r.Order)
 		j.takesWorld(&o)
 		switch o.Kind {
 		case fleet.OrderScale:
@@ -94,7 +97,7 @@ func (j *Judge) Ruled(rulings []fleet.Ruling) {
 		case fleet.OrderDelete:
 			j.sentAway(string(o.Machine))
 		case fleet.OrderRolloutMend:
-			j.mends()
+			j.mends(r.Order)
 		default:
 		}
 	}
@@ -106,18 +109,20 @@ const absent = "none yet"
 // renews notes which instances a confirmed change of the template replaces. Machines that get their first instance
 // meanwhile may get it from the former template, and then the change takes them, too; and those that are to go, if they
 // stay after all.
-func (j *Judge) renews(replaced []change.Touched) {
+func (j *Judge) renews(by fleet.OrderID, replaced []change.Touched) {
+	if len(replaced) == 0 {
+		return
+	}
 	for _, t := range replaced {
-		j.renewed[string(t.Machine)] = string(t.Instance)
+		j.renewed[string(t.Machine)], j.renewing[string(t.Machine)] = string(t.Instance), by
 	}
 	for i := range j.outages {
 		name := string(j.spec.Name.Machine(i + 1))
 		switch vm := j.w.Current(name); {
-		case len(replaced) == 0:
 		case vm == nil, j.isBeyond(name):
-			j.renewed[name] = absent
+			j.renewed[name], j.renewing[name] = absent, by
 		case j.isToGo(name):
-			j.renewed[name] = vm.ID
+			j.renewed[name], j.renewing[name] = vm.ID, by
 		}
 	}
 }
@@ -178,9 +183,9 @@ func (j *Judge) comeBack() {
 }
 
 // isBack counts a machine again whose instance was removed, where it has another one by now: a hale with another store
-// built that, and a person had this hale believe what there is.
+// built that, and this one did not know it until a person had it believe what there is.
 func (j *Judge) isBack(machine string) {
-	if vm := j.w.Current(machine); j.left[machine] && vm != nil && vm.ID != j.leaving[machine] {
+	if vm := j.w.Current(machine); j.left[machine] && vm != nil && j.found[vm.ID] {
 		delete(j.left, machine)
 		j.size++
 	}
@@ -243,16 +248,15 @@ func (j *Judge) isNamed(machine, id string) bool {
 	_, goes := j.going[machine]
 	remains := j.left[machine] && law.Remnant(j.w.VM(id), j.belief(machine))
 	return id != "" && (goes || remains || j.unplanned[machine] || j.leaving[machine] == id ||
-		j.renewed[machine] == id ||
-		j.trials.Goes(machine, id))
+		j.renewed[machine] == id || j.trials.Goes(machine, id) || rollouts.Came(j.booked, j.w.VM(id)))
 }
 
 // mends notes that the operator wants what differs from its template built anew: whatever there is now may go.
-func (j *Judge) mends() {
+func (j *Judge) mends(by fleet.OrderID) {
 	for i := range j.outages {
 		name := string(j.spec.Name.Machine(i + 1))
 		if vm := j.w.Current(name); vm != nil {
-			j.renewed[name] = vm.ID
+			j.renewed[name], j.renewing[name] = vm.ID, by
 		}
 	}
 }
@@ -327,24 +331,28 @@ func (j *Judge) orderly(was, is *belief.Machine, records []record.Record) {
 		return
 	}
 	name := string(is.Name)
-	if j.renewed[name] != "" && r.Kind == belief.RepairUpdate && j.trials.Begins(is) &&
+	begins := !r.Removed && (r.Calls == 0 || was.Repair == nil || was.Repair.ID != r.ID)
+	if j.renewing[name] == r.Order && r.Kind == belief.RepairUpdate && j.trials.Begins(is) &&
 		j.w.VM(j.renewed[name]) == nil {
 		j.renewed[name] = string(r.Target.ID) // what the plan named is gone, and the machine was healed since
+		delete(j.renewing, name)
 	}
 	if r.Kind == belief.RepairUndo {
 		if j.wishes.posted[r.Order].Kind != fleet.OrderUndo || j.wishes.posted[r.Order].Machine != is.Name {
 			j.Broken("L3", name, "an old instance is brought back, which nobody ordered")
 		}
-	} else if !r.Kind.Chore() && !j.isNamed(name, string(r.Target.ID)) && !r.Target.None() && !r.Removed &&
-		r.Calls == 0 {
+	} else if begins && !r.Kind.Chore() && !j.isNamed(name, string(r.Target.ID)) && !r.Target.None() {
 		j.Broken("L3", name, fmt.Sprintf("%s of %s, which no confirmed plan names", r.Kind,
 			j.called(string(r.Target.ID))))
 	}
 	if r.Kind == belief.RepairUpdate {
 		j.trials.Tries(rolled{j}, is)
 		rollouts.Serves(rolled{j}, was, is)
+		if begins {
+			rollouts.TakesBack(rolled{j}, is, j.booked, j.w.VM(string(r.Target.ID)))
+		}
 	}
-	if law.UnderWay(was, r) && has(records, record.IncidentOpen) {
+	if law.Fails(was, r, records) {
 		j.Broken("L10", name, "a wanted change looks like a failure")
 	}
 }

@@ -17,9 +17,11 @@ func (j *Judge) Second(run Run, client, installation string, store *stored.Conte
 	second := New(run, eyes, o)
 	second.first, second.client = j, client
 	second.truth, second.copies, second.built, second.forgot = j.truth, j.copies, j.built, j.forgot
-	second.wishes.posted, second.wishes.taken = j.wishes.posted, j.wishes.taken
+	second.wishes.posted = j.wishes.posted
+	second.holds.Of(room{second}, j.holds)
 	second.sizes.Policy, second.filed = j.sizes.Policy, j.filed
 	second.RolledBack(j.Memory())
+	second.waits, second.trials = j.waits, j.trials.Clone()
 	second.domains = 1 // whether a brake is needless is for the first
 	j.second = second
 	return second

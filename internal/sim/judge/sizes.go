@@ -68,7 +68,7 @@ func (j *Judge) chosen(before, after *belief.Ledger, holds []belief.Hold) {
 	for i := range after.Removals {
 		r := &after.Removals[i]
 		name := string(r.Machine)
-		_, planned := j.leaving[name]
+		planned := j.w.VM(j.leaving[name]) != nil // else what a plan named is gone, and the machine was built anew
 		if was := before.Removal(r.Machine); was != nil && was.Order == r.Order || planned || r.Named ||
 			r.Opinion == "" && (after.Ordered == nil || !after.Ordered.Within) {
 			continue // a person named it, or it is for the plan that was confirmed to name it

@@ -85,7 +85,7 @@ func sizes() []crime {
 				o.Bounded(bounded(1, 6))
 				o.asks(2)
 				hold := belief.Hold{Order: "o1", Machine: "web-3"}
-				if o.wishes.holds = []belief.Hold{hold}; breaks {
+				if o.holds.Stand = []belief.Hold{hold}; breaks {
 					o.goes(hold)
 				} else {
 					o.goes()

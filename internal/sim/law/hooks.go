@@ -27,14 +27,16 @@ type ending struct {
 	forgotten bool // hale's store lost it since, or may have
 }
 
-// runs is what was run; which instances were built meanwhile; and which are new, or have a new disk, and are still to
-// be what they are to be.
+// runs is what was run; which instances were built meanwhile; which are new, or have a new disk, and are still to be
+// what they are to be; and which were certified since.
 type runs struct {
-	ended      map[run]ending
-	built, raw map[string]bool
+	ended             map[run]ending
+	built, raw, whole map[string]bool
 }
 
-func newRuns() runs { return runs{map[run]ending{}, map[string]bool{}, map[string]bool{}} }
+func newRuns() runs {
+	return runs{map[run]ending{}, map[string]bool{}, map[string]bool{}, map[string]bool{}}
+}
 
 // Forgets has the judge know that hale's store lost what it held: hale may do again what it does not know of.
 func (j *Judge) Forgets() {
@@ -66,6 +68,7 @@ func (j *Judge) Ended(d *Deed) {
 	case d.Op == world.Create && d.Effect:
 		j.runs.built[d.ID], j.runs.raw[d.ID] = true, len(j.Spec.Provision) > 0
 	case d.Op == world.Rebuild && d.Effect: // its disk is new
+		delete(j.runs.whole, d.ID)
 		j.runs.raw[d.ID] = len(j.Spec.Provision) > 0
 		for key := range j.runs.ended {
 			if key.of == d.ID {
@@ -74,12 +77,13 @@ func (j *Judge) Ended(d *Deed) {
 		}
 	case d.Op == world.Certify && d.Effect:
 		j.provisioned(d)
+		j.runs.whole[d.ID] = true
 		delete(j.runs.raw, d.ID)
 	}
 }
 
 // finished notes that hale believes the machine's instance to be what it is to be: from then on it serves. It does not
-// know that any more once its store lost how the hooks ended.
+// know that any more once its store lost how the hooks ended; what was certified serves all the same.
 func (j *Judge) finished(m *belief.Machine) {
 	id := string(m.Current.ID)
 	if !m.Current.Raw {
@@ -87,7 +91,7 @@ func (j *Judge) finished(m *belief.Machine) {
 		return
 	}
 	for key, e := range j.runs.ended {
-		if key.of == id && e.forgotten {
+		if key.of == id && e.forgotten && !j.runs.whole[id] {
 			j.runs.raw[id] = true
 		}
 	}

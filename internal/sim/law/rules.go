@@ -7,6 +7,8 @@ import (
 	"hale/internal/core/belief"
 	"hale/internal/core/fleet"
 	"hale/internal/core/policy"
+	"hale/internal/core/record"
+	"hale/internal/sim/world"
 )
 
 // Left works out once more which causes the policy leaves to a person and takes for no failure.
@@ -24,9 +26,12 @@ func Left(spec *policy.Spec, c belief.Cause) bool {
 	}
 }
 
-// OutOfHours reports whether the policy lets no repair begin at the time: worked out once more, from the minutes that
-// were.
-func OutOfHours(p *policy.Repair, at time.Time) bool {
+// OutOfHours reports whether the policy lets no repair begin at the time.
+func OutOfHours(p *policy.Repair, at time.Time) bool { return closed(p.Windows, p.NotEvery, at) }
+
+// closed reports whether the time is in none of the windows, where there are any, or in one of the others: worked out
+// once more, from the minutes that were.
+func closed(only, not []policy.Window, at time.Time) bool {
 	stands := func(windows []policy.Window) bool {
 		return slices.ContainsFunc(windows, func(w policy.Window) bool {
 			for m := at.Truncate(time.Minute); m.After(at.Add(-w.For)); m = m.Add(-time.Minute) {
@@ -44,7 +49,7 @@ func OutOfHours(p *policy.Repair, at time.Time) bool {
 			return false
 		})
 	}
-	return stands(p.NotEvery) || len(p.Windows) > 0 && !stands(p.Windows)
+	return stands(not) || len(only) > 0 && !stands(only)
 }
 
 // InUse is for how long a host must be in use again before a hold ends that its provider's maintenance placed.
@@ -74,9 +79,19 @@ func OfTwo(r fleet.Reason) bool {
 // Believes reports whether the order has hale take the world for what is.
 func Believes(o *fleet.Order) bool { return o.Kind == fleet.OrderRecover && o.Believe }
 
-// UnderWay reports whether the wanted change had begun, so that what becomes of the machine is wanted: before that
-// nothing was done, and what failed did so by itself. Once the old instance is removed for a new one, its build may
-// fail.
-func UnderWay(was *belief.Machine, is *belief.Repair) bool {
-	return was.Repair != nil && was.Repair.ID == is.ID && (!is.Kind.Replaces() || !is.Removed)
+// Fails reports whether a record says that the machine fails although the wanted change had begun, so that what becomes
+// of it is wanted: before that nothing was done, and what failed did so by itself. Once the old instance is removed for
+// a new one, its build may fail.
+func Fails(was *belief.Machine, is *belief.Repair, records []record.Record) bool {
+	return was.Repair != nil && was.Repair.ID == is.ID && slices.ContainsFunc(records, func(r record.Record) bool {
+		builds := is.Kind.Replaces() && is.Removed && r.Cause == belief.CauseBuild
+		return r.Kind == record.IncidentOpen && !builds
+	})
+}
+
+// Sparing reports whether the operation takes no machine away from those that it serves: with such ones a repair needs
+// no place. A build that was not finished gets its mark once a start made it healthy.
+func Sparing(op fleet.Op) bool {
+	is := world.Op(op)
+	return is == world.Start || is == world.Resume || is == world.Hook || is == world.Certify
 }

@@ -160,8 +160,8 @@ func (s *Sizes) shrinks(by fleet.OpinionName, size int, now Now) {
 }
 
 // reads reports whether the size rests on readings where the opinion moves it, and since when these have no gap: but
-// for a schedule, which rests on the time of day, while no opinion on a metric always has a say. Steps that never lead
-// to fewer machines than there are have none in that.
+// for a schedule, which rests on the time of day, while no opinion on a metric has a say. Steps that never lead to fewer
+// machines than there are have none in that.
 func (s *Sizes) reads(by fleet.OpinionName, size int) (since time.Duration, is bool) {
 	scheduled, read := false, false
 	since = s.began
@@ -171,9 +171,9 @@ func (s *Sizes) reads(by fleet.OpinionName, size int) (since time.Duration, is b
 		scheduled = scheduled || schedule && o.Name == by
 		grows := o.Kind == policy.OpinionSteps && !slices.ContainsFunc(o.Steps,
 			func(step policy.SizeStep) bool { return step.Change.To(size) < size })
-		always := len(o.Only) == 0 && len(o.Not) == 0
-		if !schedule && !grows && (always || o.Name == by) {
-			read, since = read || always, max(since, s.gaps[o.Metric])
+		says := !closed(o.Only, o.Not, s.wall)
+		if !schedule && !grows && (says || o.Name == by) {
+			read, since = read || says, max(since, s.gaps[o.Metric])
 		}
 	}
 	return since, read || !scheduled

@@ -6,10 +6,12 @@ package rollouts
 
 import (
 	"fmt"
+	"maps"
 
 	"hale/internal/core/belief"
 	"hale/internal/core/fleet"
 	"hale/internal/core/policy"
+	"hale/internal/sim/world"
 )
 
 // Court is what is asked about the play.
@@ -22,9 +24,9 @@ type Court interface {
 	Ordered(kind fleet.OrderKind) bool
 	// Left reports whether the machine went by a person's order.
 	Left(machine string) bool
-	// Stood reports whether the machine has a certified instance, another than the old one, that is as old as templates
-	// are tried: by truth.
-	Stood(machine, old string) bool
+	// Stood reports whether the machine has a certified instance from the image, another than the old one, that is as
+	// old as templates are tried: by truth.
+	Stood(machine, old, image string) bool
 	// InService yields what is stored of the fleet's machines that are no spares.
 	InService(yield func(*belief.Machine) bool)
 }
@@ -48,6 +50,16 @@ type Trials struct {
 func New(image string) Trials {
 	return Trials{shown: map[fleet.OrderID]string{}, by: map[fleet.OrderID]*trial{},
 		trusted: map[string]bool{image: true}}
+}
+
+// Clone returns the trials as a copy of the store has them.
+func (t *Trials) Clone() Trials {
+	c := *t
+	c.shown, c.by, c.trusted = maps.Clone(t.shown), map[fleet.OrderID]*trial{}, maps.Clone(t.trusted)
+	for order, of := range t.by {
+		c.by[order] = &trial{of.image, maps.Clone(of.tried), of.proven}
+	}
+	return c
 }
 
 // Shown notes which image the plan is about that the operator confirmed.
@@ -88,7 +100,7 @@ func (t *Trials) Tries(c Court, is *belief.Machine) {
 func (t *trial) stand(c Court) int {
 	n := 0
 	for machine, old := range t.tried {
-		if c.Stood(machine, old) {
+		if c.Stood(machine, old, t.image) {
 			n++
 		}
 	}
@@ -163,6 +175,26 @@ func Serves(c Court, was, is *belief.Machine) {
 	if serves && n < least {
 		c.Broken("S39", string(is.Name), fmt.Sprintf("it is taken away, and %d others serve where %d are to", n, least))
 	}
+}
+
+// Came reports whether an update is taken back, and the instance is not as the template in force says: it may go. There
+// may be no ledger.
+func Came(l *belief.Ledger, has *world.VM) bool {
+	return l != nil && l.Update != nil && l.Update.Undoes != nil && has != nil && !stands(&l.Template, has)
+}
+
+// TakesBack checks that what takes an update back leaves alone what is as the template in force says (L3).
+func TakesBack(c Court, is *belief.Machine, l *belief.Ledger, has *world.VM) {
+	undoes := l != nil && l.Update != nil && l.Update.Undoes != nil && l.Update.Order == is.Repair.Order
+	if undoes && has != nil && stands(&l.Template, has) {
+		c.Broken("L3", string(is.Name), "it is built anew since an update is taken back, and it has the template in force")
+	}
+}
+
+// stands reports whether the instance is as the template says, by truth. Without a size it has the template's.
+func stands(t *policy.Template, has *world.VM) bool {
+	sized := has.Size == world.Size{} || has.Size == world.Size(t.Size())
+	return has.Image == t.Image && has.Metadata == string(t.Metadata) && has.Tags == string(t.Tags) && sized
 }
 
 func isWell(m *belief.Machine) bool {

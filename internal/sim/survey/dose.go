@@ -45,6 +45,8 @@ type Dose struct {
 	Rolled bool
 	// Preceded has another fleet come before each run's, which does not always serve.
 	Preceded bool
+	// Maintained has hosts be held that their provider's people want to be empty now and then.
+	Maintained bool
 	// Keep is how many violations are kept. Default 20.
 	Keep int
 }
@@ -92,6 +94,10 @@ func (s Dose) Options(i int) sim.Options {
 	if s.Preceded {
 		spec = script.Preceded(spec)
 		also = script.Merge(also, script.PrecedingTroubles(spec, seed, s.Horizon))
+	}
+	if s.Maintained {
+		spec = script.Maintained(spec, seed)
+		also = script.Merge(also, script.Maintenances(hosts, seed, s.Horizon))
 	}
 	f := script.Forecast{Seed: seed, Kinds: s.Kinds, Horizon: s.Horizon, MachineGap: s.Gap, Gap: s.Rate}
 	return sim.Options{

@@ -8,10 +8,10 @@ import (
 // Disable has the provider's people want the domain's hosts to be empty. What is there runs on.
 func (w *World) Disable(d Domain) (lift func()) {
 	return w.controllers(d, func(h *host, by int) {
-		switch h.disabled += by; {
-		case h.disabled == 0:
+		was := h.disabled
+		if h.disabled += by; h.disabled == 0 {
 			h.used = w.Now()
-		case h.disabled == by:
+		} else if was == 0 {
 			h.emptied = w.Now()
 		}
 		w.Watch.Host(h.Name, "")
@@ -26,6 +26,12 @@ func (w *World) Emptied(name string, ago, blink time.Duration) bool {
 	h := w.hosts[name]
 	return w.Disabled(name) || h != nil && h.used > 0 && w.Now()-h.used < ago && h.used-h.emptied > blink
 }
+
+// EmptiedAt is when the host was last wanted to be empty, and was not before; 0: never.
+func (w *World) EmptiedAt(name string) time.Duration { return w.hosts[name].emptied }
+
+// UsedAt is when the host was last in use again; 0: never.
+func (w *World) UsedAt(name string) time.Duration { return w.hosts[name].used }
 
 // AnyDisabled reports whether any host is.
 func (w *World) AnyDisabled() bool {

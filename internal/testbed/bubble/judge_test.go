@@ -246,7 +246,7 @@ func (j *judge) record(h hearing) {
 	case record.RepairStarted:
 		j.begun(rec)
 	case record.Intent:
-		if j.reviving[rec.Machine] && !slices.Contains(sparing, rec.Op) {
+		if j.reviving[rec.Machine] && !law.Sparing(rec.Op) {
 			j.takesPlace(rec)
 		}
 	case record.RepairEnded:
@@ -287,9 +287,6 @@ func (j *judge) begun(rec record.Record) {
 		j.takesPlace(rec)
 	}
 }
-
-// sparing are the operations that take no machine away from those that it serves: with them a repair needs no place.
-var sparing = []fleet.Op{fleet.OpStart, fleet.OpResume, fleet.OpHook, fleet.OpCertify}
 
 // takesPlace checks that a repair may take a place in the budget: when it begins, or when it goes on to more than a
 // start.
