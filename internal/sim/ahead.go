@@ -5,6 +5,7 @@ import (
 	"strings"
 
 	"hale/internal/core/fleet"
+	"hale/internal/core/guard"
 	"hale/internal/core/situation"
 	"hale/internal/sim/script"
 )
@@ -28,9 +29,10 @@ func ahead(e script.Event) fleet.Name {
 // setAhead notes which fleets do not serve, and has all servers hear of it.
 func (s *stage) setAhead(all []*situation.Ahead) {
 	s.ahead = all
-	s.judge.Waits(len(all))
+	waits := len(s.unready())
+	s.judge.Waits(waits)
 	if s.double != nil {
-		s.double.judge.Waits(len(all))
+		s.double.judge.Waits(waits)
 	}
 	for _, c := range s.everybody() {
 		c.heat()
@@ -41,7 +43,7 @@ func (s *stage) setAhead(all []*situation.Ahead) {
 func (s *stage) unready() (out []situation.Ahead) {
 	for _, name := range s.spec.After {
 		i := slices.IndexFunc(s.ahead, func(a *situation.Ahead) bool { return a.Fleet == name })
-		if i >= 0 {
+		if i >= 0 && !guard.Ready(*s.ahead[i]) {
 			out = append(out, *s.ahead[i])
 		}
 	}
