@@ -306,7 +306,11 @@ func repairStarted(r record.Record) string {
 		if r.Detail != "" {
 			return fmt.Sprintf("%s: hale builds the machine anew from the template in force (%s)", about(r), r.Repair)
 		}
-		return fmt.Sprintf("%s: hale builds the machine anew from another template, by order of %s (%s)", about(r),
+		anew := " anew"
+		if r.Instance == "" {
+			anew = "" // beyond the size
+		}
+		return fmt.Sprintf("%s: hale builds the machine%s from another template, by order of %s (%s)", about(r), anew,
 			giver(r), r.Repair)
 	case belief.RepairReplace:
 		return fmt.Sprintf("%s: hale replaces %s with a new instance, by order of %s (%s)", about(r), instance(r),

@@ -4,6 +4,7 @@ import (
 	"fmt"
 	"strings"
 
+	"hale/internal/core/belief"
 	"hale/internal/core/fleet"
 	"hale/internal/core/record"
 	"hale/internal/prose/words"
@@ -19,6 +20,14 @@ func Spares(names []fleet.MachineName) string {
 		return said[0] + " is a spare: it serves as soon as another machine cannot"
 	}
 	return strings.Join(said, ", ") + " are spares: each serves as soon as another machine cannot"
+}
+
+// Surge says which machine is beyond the size, and whether it is to go.
+func Surge(l *belief.Ledger, s belief.Surge) string {
+	if l.Removal(s.Machine) != nil {
+		return string(s.Machine) + " is beyond the size, and goes as soon as all others serve"
+	}
+	return string(s.Machine) + " is beyond the size: it serves while others are changed, and goes then"
 }
 
 // SparesOf counts spares: "1 spare", "2 spares".
@@ -44,6 +53,10 @@ func more(r record.Record) string {
 
 // left says that a machine has left, and how many serve from then on.
 func left(r record.Record) string {
+	if r.Detail != "" {
+		return fmt.Sprintf("%s, which was beyond the size, has left: fleet %s has %s", about(r), r.Fleet,
+			machines(r.Size))
+	}
 	if r.Size == r.Limit {
 		return fmt.Sprintf("%s, a spare, has left: in fleet %s %s serve as before", about(r), r.Fleet, machines(r.Size))
 	}

@@ -41,7 +41,7 @@ func (w *work) change() bool {
 	case w.busy(), w.lingers(o):
 		return false
 	}
-	if held := w.held(kind); held != "" {
+	if held := w.held(kind, o); held != "" {
 		if m.Repair != nil {
 			return false
 		}
@@ -65,9 +65,12 @@ func (w *work) ordered() bool {
 }
 
 // held says why the change may not begin now.
-func (w *work) held(kind belief.RepairKind) fleet.Reason {
+func (w *work) held(kind belief.RepairKind, o *belief.Removal) fleet.Reason {
 	held := guard.NewChange(w.M, w.Situation)
-	if held == "" && kind == belief.RepairUpdate {
+	if held == "" && kind == belief.RepairUpdate && w.M.Current.None() {
+		return w.firstBuild() // beyond the size
+	}
+	if held == "" && (kind == belief.RepairUpdate || o.Why == fleet.ReasonSurgeOver) {
 		held = guard.InService(w.M, w.View, w.Situation)
 	}
 	if held == "" && kind == belief.RepairRemove && w.Replaced() {
@@ -103,8 +106,8 @@ func (r *deciding) countWell(works []*work) int {
 		return 0
 	}
 	count := func(m *belief.Machine, by int) {
-		if m.Health.Verdict == belief.VerdictHealthy && l.Removal(m.Name) == nil && !l.IsSpare(m.Name) &&
-			!guard.Surplus(m, &r.S.Spec) {
+		if m.Health.Verdict == belief.VerdictHealthy && l.Removal(m.Name) == nil && l.Surging(m.Name) == "" &&
+			!l.IsSpare(m.Name) && !guard.Surplus(m, &r.S.Spec) {
 			n += by
 		}
 	}
@@ -126,11 +129,14 @@ func (w *work) ended(o *belief.Removal) bool {
 // changed reports whether there is something for the ledger to book.
 func (w *work) changed() bool {
 	l := w.Situation.Whole.Ledger
+	if w.Situation.Spec.Update.Surge > 0 && w.M.Wanted != nil && w.View.Machine.Wanted == nil {
+		return true // one may be needed beyond the size
+	}
 	if !l.Changing() {
 		return false
 	}
 	o, idle := l.Removal(w.M.Name), w.M.Repair == nil && w.View.Machine.Repair != nil
-	return w.ended(o) || idle && (o != nil || l.Update.Goes())
+	return w.ended(o) || idle && (o != nil || l.Update.Goes() || len(l.Surge) > 0)
 }
 
 // ledgerUpdate returns the ledger's update; there may be neither.

@@ -28,12 +28,17 @@ func isOut(v *situation.View, spec *policy.Spec) bool {
 	})
 }
 
-// LeastServing returns how many machines are to serve at least while an update takes one away.
+// LeastServing returns how many machines are to serve at least while an update takes one away: all of the size, where
+// others serve beyond it meanwhile.
 func LeastServing(spec *policy.Spec, l *belief.Ledger) int {
-	if l == nil {
-		return spec.Update.InService.Of(spec.Size)
+	posts := spec.Size
+	if l != nil {
+		posts = l.Posts()
 	}
-	return spec.Update.InService.Of(l.Posts())
+	if spec.Update.Surge > 0 {
+		return posts
+	}
+	return spec.Update.InService.Of(posts)
 }
 
 // Served reports whether it serves, and its load balancers, as they said last, send it those whom it serves: a machine
@@ -55,7 +60,7 @@ func Heard(v *situation.View, spec *policy.Spec, since fleet.Instant) bool {
 	})
 }
 
-// InService says why the machine may not be taken away by an update: it serves, and with it fewer machines would than
+// InService says why the machine may not be taken away by an update, nor as one beyond the size: it serves, and with it fewer machines would than
 // are to. One that does not serve may go, and so may a spare once no pool sends to it: whose place it gave up a moment
 // ago may not be in the pools yet.
 func InService(m *belief.Machine, v *situation.View, s *Situation) fleet.Reason {

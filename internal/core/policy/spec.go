@@ -60,6 +60,9 @@ type Spec struct {
 // Spares says how many machines there are beyond the size: as well as those that serve, and ready to take a place.
 type Spares struct{ Count int }
 
+// Beside returns how many machines there may be beyond the size: spares, and those that serve while others are changed.
+func (s *Spec) Beside() int { return s.Spares.Count + s.Update.Surge }
+
 // Mode says whether hale acts on the fleet or only watches and records what it would do.
 type Mode string
 

@@ -14,6 +14,7 @@ import (
 // progress is how far an update came.
 type progress struct {
 	machines int // of the fleet, that stay
+	beyond   int // of these, beyond the size
 	serving  int // of these, without spares
 	tries    int // of those that serve, that are as it wants them, or are being built so
 	tried    int // of those that serve, that are as it wants them, and healthy
@@ -66,6 +67,7 @@ func (p *progress) add(m *belief.Machine, l *belief.Ledger) {
 		}
 	}
 	count(&p.machines, true)
+	count(&p.beyond, l.Surging(m.Name) != "")
 	count(&p.serving, serves)
 	count(&p.tries, serves && (stands || under))
 	count(&p.tried, serves && stands && !under && healthy)
@@ -100,6 +102,26 @@ func dispensable(r *round.Round, l *belief.Ledger) int {
 		}
 	}
 	return serving - guard.LeastServing(&r.S.Spec, l)
+}
+
+// Left returns how many machines of the size the update has yet to change.
+func Left(r *round.Round, l *belief.Ledger) int {
+	n := 0
+	for i := range r.S.Machines {
+		if m := &r.S.Machines[i].Machine; stays(l, m) && l.Surging(m.Name) == "" && !l.Update.Stands(m) {
+			n++
+		}
+	}
+	return n
+}
+
+// awaits reports whether a machine beyond the size is to serve before another one is changed.
+func awaits(r *round.Round, l *belief.Ledger, p *progress) bool {
+	return p.old > 0 && r.S.Spec.Update.Surge > 0 && !slices.ContainsFunc(l.Surge, func(s belief.Surge) bool {
+		i, known := r.Ordered(s.Machine)
+		return s.Order == l.Update.Order && known &&
+			guard.Served(&r.S.Machines[i].Machine, &r.S.Machines[i], &r.S.Spec, l)
+	})
 }
 
 // isShort reports whether no further machine begins only since too few would serve without it.

@@ -53,6 +53,8 @@ func Stands(s *situation.State, machines []situation.View) (Standing, bool) {
 		out.Why, out.Until = fleet.ReasonProving, u.Calm.Add(s.Spec.Update.Soak)
 	case u.Rest != 0:
 		out.Why, out.Until = fleet.ReasonBatchDone, u.Rest.Add(pause)
+	case awaits(r, l, &p):
+		out.Why = fleet.ReasonSurgeFirst
 	case isShort(r, l, &p):
 		out.Why = fleet.ReasonInService
 	}

@@ -13,12 +13,14 @@ import (
 	"hale/internal/core/situation"
 )
 
-// Needed says why a machine that serves is not taken away for an update: another one may have failed since the change
-// began. Once its pools know that it leaves it serves no more.
+// Needed says why a machine that serves is not taken away for an update, or as one beyond the size: another one may have
+// failed since the change began. Once its pools know that it leaves it serves no more.
 func Needed(c *chart.Chart, r *belief.Repair) fleet.Reason {
 	leaves := r.Phase == belief.PhaseLeave && c.Now() != r.Since &&
 		guard.Heard(c.View, &c.Situation.Spec, r.Since)
-	if r.Kind != belief.RepairUpdate || r.Calls > 0 || r.Hooks != nil || leaves {
+	o := c.Situation.Whole.Ledger.Removal(c.M.Name)
+	over := r.Kind == belief.RepairRemove && o != nil && o.Why == fleet.ReasonSurgeOver
+	if r.Kind != belief.RepairUpdate && !over || r.Calls > 0 || r.Hooks != nil || leaves {
 		return ""
 	}
 	return guard.InService(c.M, c.View, c.Situation)

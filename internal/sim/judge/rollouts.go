@@ -10,7 +10,7 @@ import (
 type rolled struct{ *Judge }
 
 // Update implements rollouts.Court.
-func (j rolled) Update() (*policy.Update, int) { return &j.spec.Update, j.size }
+func (j rolled) Update() (*policy.Update, int) { return &j.spec.Update, j.size - len(j.surged) }
 
 // Left implements rollouts.Court.
 func (j rolled) Left(machine string) bool { return j.left[machine] }
