@@ -74,7 +74,9 @@ func (l *Ledger) Removal(name fleet.MachineName) *Removal {
 }
 
 // Changing reports whether any machine is to be changed by a person's order, or is beyond the size for one.
-func (l *Ledger) Changing() bool { return l != nil && (len(l.Removals) > 0 || l.Update != nil || len(l.Surge) > 0) }
+func (l *Ledger) Changing() bool {
+	return l != nil && (len(l.Removals) > 0 || l.Update != nil || len(l.Surge) > 0)
+}
 
 // Staying returns how many machines are left when removals, and the orders for which some are beyond the size, are over;
 // spares included.

@@ -31,14 +31,13 @@ func isOut(v *situation.View, spec *policy.Spec) bool {
 // LeastServing returns how many machines are to serve at least while an update takes one away: all of the size, where
 // others serve beyond it meanwhile.
 func LeastServing(spec *policy.Spec, l *belief.Ledger) int {
-	posts := spec.Size
-	if l != nil {
-		posts = l.Posts()
+	switch {
+	case l == nil:
+		return spec.Update.InService.Of(spec.Size)
+	case spec.Update.Surge > 0:
+		return l.Serving() // without those that are to go
 	}
-	if spec.Update.Surge > 0 {
-		return posts
-	}
-	return spec.Update.InService.Of(posts)
+	return spec.Update.InService.Of(l.Posts())
 }
 
 // Served reports whether it serves, and its load balancers, as they said last, send it those whom it serves: a machine

@@ -20,16 +20,15 @@ func surge(r *round.Round, l *belief.Ledger) *belief.Ledger {
 			l = dismissSurge(r, l, s)
 		}
 	}
-	room := r.S.Wanted.Update.Surge - len(l.Surge)
-	if room <= 0 {
+	if r.S.Wanted.Update.Surge == 0 {
 		return l
 	}
 	if l.Update.Goes() {
-		l = callFor(r, l, belief.Surge{Order: l.Update.Order, By: l.Update.By}, min(room, rollout.Left(r, l)))
+		l = callFor(r, l, belief.Surge{Order: l.Update.Order, By: l.Update.By}, rollout.Left(r, l))
 	}
 	for i := range r.S.Machines {
 		m := &r.S.Machines[i].Machine
-		if isReplaced(r, m) && guard.Serves(m, &r.S.Spec, l) && len(l.Surge) < r.S.Wanted.Update.Surge {
+		if isReplaced(r, m) && guard.Serves(m, &r.S.Spec, l) {
 			l = callFor(r, l, belief.Surge{Order: m.Wanted.Order, By: m.Wanted.By}, 1)
 		}
 	}
@@ -56,14 +55,15 @@ func isNeeded(r *round.Round, l *belief.Ledger, s belief.Surge) bool {
 	})
 }
 
-// callFor returns a ledger with so many machines beyond the size for the order.
+// callFor returns a ledger in which so many machines are beyond the size for the order, or as many as there is room for:
+// what is to go, and has not, takes some.
 func callFor(r *round.Round, l *belief.Ledger, as belief.Surge, n int) *belief.Ledger {
 	for i := range l.Surge {
 		if l.Surge[i].Order == as.Order {
 			n--
 		}
 	}
-	if n <= 0 {
+	if n = min(n, l.Due(r.S.Wanted)+r.S.Wanted.Update.Surge-l.Size); n <= 0 {
 		return l
 	}
 	had := len(l.Surge)

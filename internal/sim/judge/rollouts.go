@@ -10,7 +10,12 @@ import (
 type rolled struct{ *Judge }
 
 // Update implements rollouts.Court.
-func (j rolled) Update() (*policy.Update, int) { return &j.spec.Update, j.size - len(j.surged) }
+func (j rolled) Update() (*policy.Update, int) {
+	if j.spec.Update.Surge > 0 {
+		return &j.spec.Update, j.staying()
+	}
+	return &j.spec.Update, j.size
+}
 
 // Left implements rollouts.Court.
 func (j rolled) Left(machine string) bool { return j.left[machine] }
