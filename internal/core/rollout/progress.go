@@ -116,8 +116,8 @@ func Left(r *round.Round, l *belief.Ledger) int {
 }
 
 // awaits reports whether a machine beyond the size is to serve before another one is changed.
-func awaits(r *round.Round, l *belief.Ledger, p *progress) bool {
-	return p.old > 0 && r.S.Spec.Update.Surge > 0 && !slices.ContainsFunc(l.Surge, func(s belief.Surge) bool {
+func awaits(r *round.Round, l *belief.Ledger) bool {
+	return r.S.Spec.Update.Surge > 0 && Left(r, l) > 0 && !slices.ContainsFunc(l.Surge, func(s belief.Surge) bool {
 		i, known := r.Ordered(s.Machine)
 		return s.Order == l.Update.Order && known &&
 			guard.Served(&r.S.Machines[i].Machine, &r.S.Machines[i], &r.S.Spec, l)

@@ -202,7 +202,7 @@ func (b *booking) sayWhy() {
 		why = fleet.ReasonAfter
 	case b.q.holds != "":
 		why = b.q.holds
-	case awaits(b.Round, b.was, &b.p):
+	case awaits(b.Round, b.was):
 		why = fleet.ReasonSurgeFirst
 	case isShort(b.Round, b.was, &b.p) && (b.u.Upto == 0 || b.p.changed < b.u.Upto):
 		why = fleet.ReasonInService

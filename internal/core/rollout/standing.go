@@ -53,7 +53,7 @@ func Stands(s *situation.State, machines []situation.View) (Standing, bool) {
 		out.Why, out.Until = fleet.ReasonProving, u.Calm.Add(s.Spec.Update.Soak)
 	case u.Rest != 0:
 		out.Why, out.Until = fleet.ReasonBatchDone, u.Rest.Add(pause)
-	case awaits(r, l, &p):
+	case awaits(r, l):
 		out.Why = fleet.ReasonSurgeFirst
 	case isShort(r, l, &p):
 		out.Why = fleet.ReasonInService
