@@ -12,6 +12,9 @@ import (
 // for: then it is not healed meanwhile (L10).
 func (w *work) change() bool {
 	m, s := w.M, w.Situation
+	if c := m.Change; c != nil && c.Ended == fleet.ReasonRemoved && s.Whole.Ledger.Removal(m.Name) == nil {
+		m.Change = nil // that is booked, and its number may be taken anew, by the same order
+	}
 	if m.Repair != nil && m.Repair.Wanted() && !w.overruled() {
 		w.Advance()
 		return m.Repair != nil || w.ended(s.Whole.Ledger.Removal(m.Name))
@@ -70,8 +73,8 @@ func (w *work) held(kind belief.RepairKind, o *belief.Removal) fleet.Reason {
 	if held == "" && kind == belief.RepairUpdate && w.M.Current.None() {
 		return w.firstBuild() // beyond the size
 	}
-	if held == "" && (kind == belief.RepairUpdate || o.Why == fleet.ReasonSurgeOver) {
-		held = guard.InService(w.M, w.View, w.Situation)
+	if held == "" {
+		held = wanted.Served(&w.Chart, kind)
 	}
 	if held == "" && kind == belief.RepairRemove && w.Replaced() {
 		return fleet.ReasonRival // nothing would be removed, and the other would run on as no machine's

@@ -59,20 +59,33 @@ func Heard(v *situation.View, spec *policy.Spec, since fleet.Instant) bool {
 	})
 }
 
-// InService says why the machine may not be taken away by an update, nor as one beyond the size: it serves, and with it fewer machines would than
+// InService says why the machine may not be taken away by an update: it serves, and with it fewer machines would than
 // are to. One that does not serve may go, and so may a spare once no pool sends to it: whose place it gave up a moment
 // ago may not be in the pools yet.
 func InService(m *belief.Machine, v *situation.View, s *Situation) fleet.Reason {
 	l := s.Whole.Ledger
-	least := LeastServing(&s.Spec, l)
-	if least == 0 || !well(m, &s.Spec) || l.IsSpare(m.Name) && isOut(v, &s.Spec) {
+	if !well(m, &s.Spec) || l.IsSpare(m.Name) && isOut(v, &s.Spec) {
 		return ""
 	}
+	return fewOthers(m, v, s)
+}
+
+// Relieved says why the machine may not go as one beyond the size: fewer others serve than are to. While it is not
+// known to fail it may serve, whatever is heard of it now.
+func Relieved(m *belief.Machine, v *situation.View, s *Situation) fleet.Reason {
+	if m.Current.None() || m.Quarantine != nil || m.Incident != nil && !m.Incident.Blind() {
+		return ""
+	}
+	return fewOthers(m, v, s)
+}
+
+// fewOthers says that fewer machines serve beside this one than are to.
+func fewOthers(m *belief.Machine, v *situation.View, s *Situation) fleet.Reason {
 	others := s.Serving
-	if Served(m, v, &s.Spec, l) {
+	if Served(m, v, &s.Spec, s.Whole.Ledger) {
 		others--
 	}
-	if others < least {
+	if others < LeastServing(&s.Spec, s.Whole.Ledger) {
 		return fleet.ReasonInService
 	}
 	return ""

@@ -137,7 +137,7 @@ func idle(l *belief.Ledger, m *belief.Machine) int {
 func fits(m *belief.Machine, l *belief.Ledger) bool {
 	joins := m.Current.None() && Joins(l, m.Name)
 	if !stays(l, m) || m.Current.None() && !joins || l.Update.Stands(m) || m.Repair != nil ||
-		m.Change != nil && m.Change.Order == l.Update.Order {
+		m.Change != nil && m.Change.Order == l.Update.Order && m.Change.Ended != fleet.ReasonRemoved {
 		return false
 	}
 	return joins || strayed(m) > 0 || m.Incident == nil && m.Health.Verdict == belief.VerdictHealthy && m.Current.Certified

@@ -84,7 +84,7 @@ func (p *progress) add(m *belief.Machine, l *belief.Ledger) {
 func (p *progress) fails(m *belief.Machine, u *belief.Update, stands, under bool) {
 	switch {
 	case m.Change != nil && m.Change.Order == u.Order && !m.Change.Updated() &&
-		m.Change.Ended != fleet.ReasonWithdrawn:
+		m.Change.Ended != fleet.ReasonWithdrawn && m.Change.Ended != fleet.ReasonRemoved: // or its number is taken anew
 		p.failed, p.told = fleet.ReasonUpdateStopped, true
 		p.spoils = p.spoils || stands || m.Current.None()
 	case stands && !under && !u.Proven && m.Incident != nil && !m.Incident.Blind():

@@ -299,7 +299,8 @@ func (j *Judge) changed(r record.Record) {
 		j.grows(r.Size)
 	case fleet.ReasonSurge:
 		j.surged.Comes(rolled{j}, string(r.Machine), r.Order)
-		j.grows(j.size + 1 - len(j.surged))
+		j.size++
+		j.comeBack()
 	case fleet.ReasonSurgeOver:
 		j.surged.Goes(rolled{j}, string(r.Machine))
 		j.going[string(r.Machine)] = settled
