@@ -81,11 +81,11 @@ func Relieved(m *belief.Machine, v *situation.View, s *Situation) fleet.Reason {
 
 // fewOthers says that fewer machines serve beside this one than are to.
 func fewOthers(m *belief.Machine, v *situation.View, s *Situation) fleet.Reason {
-	others := s.Serving
+	least, others := LeastServing(&s.Spec, s.Whole.Ledger), s.Serving
 	if Served(m, v, &s.Spec, s.Whole.Ledger) {
 		others--
 	}
-	if others < LeastServing(&s.Spec, s.Whole.Ledger) {
+	if least > 0 && others < least {
 		return fleet.ReasonInService
 	}
 	return ""
