@@ -50,7 +50,7 @@ func (c *compiler) surge(n keys.At[int]) bool {
 	case n.Value == 0:
 		return false
 	case c.Selects:
-		c.Add(n.Spot, "are machines that hale builds, and a fleet with select has only machines that exist",
+		c.Add(n.Spot, "has hale build machines, and a fleet with select has only machines that exist",
 			"take surge out, or build the fleet from a template")
 	case c.Keeps != "":
 		c.Add(n.Spot, fmt.Sprintf("cannot serve for machines that keep disk %s: each has its own data on it", c.Keeps),
