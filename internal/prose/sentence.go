@@ -299,19 +299,7 @@ func repairStarted(r record.Record) string {
 		return Because(fmt.Sprintf("%s: hale removes the machine, by order of %s (%s)", about(r), giver(r), r.Repair),
 			words.Reason(fleet.Reason(r.Detail)))
 	case belief.RepairUpdate:
-		if r.Op == fleet.OpAdjust {
-			return fmt.Sprintf("%s: hale adjusts %s to the template, in place, by order of %s (%s)", about(r),
-				instance(r), giver(r), r.Repair)
-		}
-		if r.Detail != "" {
-			return fmt.Sprintf("%s: hale builds the machine anew from the template in force (%s)", about(r), r.Repair)
-		}
-		anew := " anew"
-		if r.Instance == "" {
-			anew = "" // beyond the size
-		}
-		return fmt.Sprintf("%s: hale builds the machine%s from another template, by order of %s (%s)", about(r), anew,
-			giver(r), r.Repair)
+		return changed(r)
 	case belief.RepairReplace:
 		return fmt.Sprintf("%s: hale replaces %s with a new instance, by order of %s (%s)", about(r), instance(r),
 			giver(r), r.Repair)

@@ -355,12 +355,8 @@ func (j *Judge) orderly(was, is *belief.Machine, records []record.Record) {
 	}
 	if r.Kind == belief.RepairUpdate {
 		j.trials.Tries(rolled{j}, is)
-		j.surged.Changed(rolled{j}, is)
 	}
-	if surges := j.spec.Update.Surge > 0 && (r.Kind == belief.RepairReplace || j.surged[name] != ""); surges ||
-		r.Kind == belief.RepairUpdate {
-		rollouts.Serves(rolled{j}, was, is)
-	}
+	j.surged.Takes(rolled{j}, was, is)
 	if law.UnderWay(was, r) && has(records, record.IncidentOpen) {
 		j.Broken("L10", name, "a wanted change looks like a failure")
 	}

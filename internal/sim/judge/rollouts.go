@@ -21,14 +21,7 @@ func (j rolled) Update() (*policy.Update, int) {
 func (j rolled) Left(machine string) bool { return j.left[machine] }
 
 // Ordered implements rollouts.Court.
-func (j rolled) Ordered(kind fleet.OrderKind) bool {
-	for _, o := range j.wishes.posted {
-		if o.Kind == kind {
-			return true
-		}
-	}
-	return false
-}
+func (j rolled) Ordered(kind fleet.OrderKind) bool { return j.wishes.ever(kind, "") }
 
 // Stood implements rollouts.Court.
 func (j rolled) Stood(machine, old string) bool {

@@ -139,10 +139,10 @@ func (t *Trials) Goes(machine, id string) bool {
 	return false
 }
 
-// Serves checks that a machine that serves is not taken away by an update, nor where one beyond the size is to serve for
+// serves checks that a machine that serves is not taken away by an update, nor where one beyond the size is to serve for
 // it, while fewer of the others serve than the
 // policy wants: by what was stored of them (S39). One that is known to fail serves no one.
-func Serves(c Court, was, is *belief.Machine) {
+func serves(c Court, was, is *belief.Machine) {
 	u, size := c.Update()
 	least := u.InService.Of(size)
 	if u.Surge > 0 {

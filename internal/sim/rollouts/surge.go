@@ -25,9 +25,23 @@ func (s Surged) Goes(c Court, machine string) {
 	}
 }
 
-// Changed checks that work by an update on a machine beyond the size is its own update's, and that it builds no other
+// Takes judges a wanted change of a machine: an update's, and, where one beyond the size is to serve for it, any that
+// takes the machine away.
+func (s Surged) Takes(c Court, was, is *belief.Machine) {
+	u, _ := c.Update()
+	kind := is.Repair.Kind
+	if kind == belief.RepairUpdate {
+		s.changed(c, is)
+	}
+	if surges := kind == belief.RepairReplace || s[string(is.Name)] != ""; kind == belief.RepairUpdate ||
+		u.Surge > 0 && surges {
+		serves(c, was, is)
+	}
+}
+
+// changed checks that work by an update on a machine beyond the size is its own update's, and that it builds no other
 // machine for the first time (S39).
-func (s Surged) Changed(c Court, is *belief.Machine) {
+func (s Surged) changed(c Court, is *belief.Machine) {
 	switch by := s[string(is.Name)]; {
 	case by != "" && by != is.Repair.Order && !is.Repair.Removed:
 		c.Broken("S39", string(is.Name), "it is beyond the size for another order, and is changed by an update")
