@@ -12,9 +12,7 @@ import (
 // for: then it is not healed meanwhile (L10).
 func (w *work) change() bool {
 	m, s := w.M, w.Situation
-	if c := m.Change; c != nil && c.Ended == fleet.ReasonRemoved && s.Whole.Ledger.Removal(m.Name) == nil {
-		m.Change = nil // that is booked, and its number may be taken anew, by the same order
-	}
+	w.forgetsRemoval()
 	if m.Repair != nil && m.Repair.Wanted() && !w.overruled() {
 		w.Advance()
 		return m.Repair != nil || w.ended(s.Whole.Ledger.Removal(m.Name))
@@ -44,7 +42,7 @@ func (w *work) change() bool {
 	case w.busy(), w.lingers(o):
 		return false
 	}
-	if held := w.held(kind, o); held != "" {
+	if held := w.held(kind); held != "" {
 		if m.Repair != nil {
 			return false
 		}
@@ -53,6 +51,15 @@ func (w *work) change() bool {
 	}
 	w.BeginChange(kind, o)
 	return true
+}
+
+// forgetsRemoval forgets that the machine was removed, once that is booked: its number may be taken anew, by the same
+// order.
+func (w *work) forgetsRemoval() {
+	c := w.M.Change
+	if c != nil && c.Ended == fleet.ReasonRemoved && w.Situation.Whole.Ledger.Removal(w.M.Name) == nil {
+		w.M.Change = nil
+	}
 }
 
 // ordered goes on with what a person has hale do with the machine, unless it is to go, and reports whether that is so.
@@ -68,7 +75,7 @@ func (w *work) ordered() bool {
 }
 
 // held says why the change may not begin now.
-func (w *work) held(kind belief.RepairKind, o *belief.Removal) fleet.Reason {
+func (w *work) held(kind belief.RepairKind) fleet.Reason {
 	held := guard.NewChange(w.M, w.Situation)
 	if held == "" && kind == belief.RepairUpdate && w.M.Current.None() {
 		return w.firstBuild() // beyond the size

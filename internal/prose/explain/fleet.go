@@ -2,8 +2,8 @@ package explain
 
 import (
 	"fmt"
-	"hale/internal/core/belief"
 
+	"hale/internal/core/belief"
 	"hale/internal/core/fleet"
 	"hale/internal/core/guard"
 	"hale/internal/core/policy"
