@@ -37,7 +37,16 @@ func rolloutOrdeals() []ordeal {
 			return s.built("v1") == 3 && s.allHealthy() && s.settled(orders) && s.status().Whole.Ledger.Update == nil
 		}
 	}
+	ahead := spec
+	ahead.Update.Surge, ahead.Update.InService = 1, policy.Portion{}
 	return []ordeal{
+		{step: "rollout: one beyond the size serves first", spec: ahead, again: confirmsStill,
+			early: func(s *story) { s.leaving = append(s.leaving, s.spec.Name.Machine(4)) },
+			begin: wants(func(spec *policy.Spec) { spec.Template.Image = "v2" }),
+			ends: func(s *story) bool {
+				l := s.status().Whole.Ledger
+				return s.built("v2") == 3 && s.allHealthy() && s.settled(1) && l.Update == nil && l.Size == 3
+			}},
 		{step: "rollout: in batches", spec: spec, again: confirmsStill,
 			begin: wants(func(spec *policy.Spec) { spec.Template.Image = "v2" }),
 			ends: func(s *story) bool {

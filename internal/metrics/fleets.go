@@ -114,8 +114,8 @@ var standingsOfChecks = []fleet.Standing{fleet.StandingUp, fleet.StandingFailing
 var fleetRows = []row{
 	{gauge("fleet_info", "What the fleet is: 1.", "fleet", "provider", "mode"),
 		func(l *look, put func(float64, ...string)) { put(1, string(l.Spec.Provider), string(l.Spec.Mode)) }},
-	one("fleet_size", "Machines that the fleet is to have, without spares.",
-		func(l *look) float64 { return number(l.Spec.Size - l.Whole.Ledger.Idle()) }),
+	one("fleet_size", "Machines that the fleet is to have, without spares and those beyond the size.",
+		func(l *look) float64 { return number(l.Spec.Size - l.Whole.Ledger.Beside()) }),
 	one("fleet_spares", "Spares that the fleet is to have.",
 		func(l *look) float64 { return number(l.Whole.Ledger.Idle()) }),
 	{gauge("machines", "Machines by verdict.", "fleet", "verdict"),

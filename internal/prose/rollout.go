@@ -52,6 +52,23 @@ func rolled(r record.Record) string {
 	}
 }
 
+// changed says that a machine is changed by an update, or built by one beyond the size.
+func changed(r record.Record) string {
+	if r.Op == fleet.OpAdjust {
+		return fmt.Sprintf("%s: hale adjusts %s to the template, in place, by order of %s (%s)", about(r), instance(r),
+			giver(r), r.Repair)
+	}
+	anew := " anew"
+	if r.Instance == "" {
+		anew = ""
+	}
+	if r.Detail != "" {
+		return fmt.Sprintf("%s: hale builds the machine%s from the template in force (%s)", about(r), anew, r.Repair)
+	}
+	return fmt.Sprintf("%s: hale builds the machine%s from another template, by order of %s (%s)", about(r), anew,
+		giver(r), r.Repair)
+}
+
 // bound says what the metric is that an update goes by, and where its bound is.
 func bound(r record.Record) string {
 	if r.Metric == "" {

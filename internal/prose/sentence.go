@@ -302,26 +302,12 @@ func repairStarted(r record.Record) string {
 		return Because(fmt.Sprintf("%s: hale removes the machine, by order of %s (%s)", about(r), giver(r), r.Repair),
 			words.Reason(fleet.Reason(r.Detail)))
 	case belief.RepairUpdate:
-		if r.Op == fleet.OpAdjust {
-			return fmt.Sprintf("%s: hale adjusts %s to the template, in place, by order of %s (%s)", about(r),
-				instance(r), giver(r), r.Repair)
-		}
-		if r.Detail != "" {
-			return fmt.Sprintf("%s: hale builds the machine anew from the template in force (%s)", about(r), r.Repair)
-		}
-		return fmt.Sprintf("%s: hale builds the machine anew from another template, by order of %s (%s)", about(r),
-			giver(r), r.Repair)
+		return changed(r)
 	case belief.RepairReplace:
 		return fmt.Sprintf("%s: hale replaces %s with a new instance, by order of %s (%s)", about(r), instance(r),
 			giver(r), r.Repair)
 	case belief.RepairOperate:
-		switch {
-		case r.Order.OfSpare() && r.Step == fleet.StepStop:
-			return fmt.Sprintf("%s: hale turns the spare off until it is needed (%s)", about(r), r.Repair)
-		case r.Order.OfSpare():
-			return fmt.Sprintf("%s: hale starts it, as it is needed (%s)", about(r), r.Repair)
-		}
-		return fmt.Sprintf("%s: hale is to %s, by order of %s (%s)", about(r), words.Step(r.Step), giver(r), r.Repair)
+		return operated(r)
 	case belief.RepairTidy:
 		return fmt.Sprintf("%s: hale removes the copy %s of the disks of %s (%s)", about(r), r.Snapshot, instance(r),
 			r.Repair)

@@ -199,7 +199,7 @@ func (c *server) watch() {
 	c.client = c.s.w.Client(c.name)
 	c.client.News = func() { c.soon(eventPause, c.list) }
 	c.client.Noted = func() { c.readRollIn(owner.RollBeat) }
-	c.probes = prober.New(c.s.w, c.name, c.s.spec, max(c.s.spec.Size+c.s.spec.Spares.Count, len(c.s.store.Beliefs)),
+	c.probes = prober.New(c.s.w, c.name, c.s.spec, max(c.s.spec.Size+c.s.spec.Beside(), len(c.s.store.Beliefs)),
 		c.hear)
 	c.probes.Behind(c.s.pools)
 	c.probes.CountEdges(&c.s.score.Edges)

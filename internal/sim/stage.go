@@ -232,7 +232,7 @@ func fitsMachine(e script.Event, o Options) error {
 	if e.Verb == verbs.Copies {
 		m = fleet.MachineName(e.Arg)
 	}
-	last := o.largest() + o.Spec.Spares.Count
+	last := o.largest() + o.Spec.Beside()
 	if n, ok := m.Ordinal(); !ok || m.Fleet() != o.Spec.Name || n > last {
 		return fmt.Errorf("%s: fleet %s has machines %s to %s", e, o.Spec.Name, o.Spec.Name.Machine(1),
 			o.Spec.Name.Machine(last))

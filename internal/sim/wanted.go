@@ -18,7 +18,7 @@ func (o Options) largest() int {
 }
 
 // Most returns how many machines the fleet is ever asked to have at most, spares included.
-func (o Options) Most() int { return o.mostServing() + o.Spec.Spares.Count }
+func (o Options) Most() int { return o.mostServing() + o.Spec.Beside() }
 
 func (o Options) mostServing() int {
 	most := o.largest()

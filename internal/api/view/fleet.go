@@ -43,7 +43,7 @@ func Machines(s published.Fleet) iter.Seq2[int, *situation.View] {
 // FleetAlone translates a fleet's status without its machines.
 func FleetAlone(s published.Fleet) api.Fleet {
 	f := api.Fleet{
-		Name: string(s.Spec.Name), Mode: string(s.Spec.Mode), Size: s.Spec.Size - s.Whole.Ledger.Idle(),
+		Name: string(s.Spec.Name), Mode: string(s.Spec.Mode), Size: s.Spec.Size - s.Whole.Ledger.Beside(),
 		Spares: s.Whole.Ledger.Idle(), Failing: s.Tally.Failing, Suspect: s.Tally.Suspect, InRepair: s.Tally.InRepair,
 		InBuild: s.Tally.InBuild,
 		Acting:  s.Acting == "", NotActing: Reason(s.Acting, s.Detail),

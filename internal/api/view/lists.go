@@ -19,7 +19,7 @@ import (
 func FleetSummary(s published.Fleet) api.FleetSummary {
 	f := api.FleetSummary{
 		Name: string(s.Spec.Name), Provider: string(s.Spec.Provider), Mode: string(s.Spec.Mode),
-		Size:    s.Spec.Size - s.Whole.Ledger.Idle(),
+		Size:    s.Spec.Size - s.Whole.Ledger.Beside(),
 		Failing: s.Tally.Failing, Suspect: s.Tally.Suspect, InRepair: s.Tally.InRepair, InBuild: s.Tally.InBuild,
 		Holds: len(s.Whole.Holds), Acting: s.Acting == "", NotActing: Reason(s.Acting, s.Detail),
 		Standing: string(s.Provider.Standing), Parents: len(s.Whole.Parents),

@@ -19,7 +19,7 @@ import (
 func Size(s published.Fleet) api.FleetSize {
 	e := explain.Size(s)
 	out := api.FleetSize{
-		Fleet: string(s.Wanted.Name), Now: s.Now.Wall, Size: s.Spec.Size - s.Whole.Ledger.Idle(), Desired: e.Asked,
+		Fleet: string(s.Wanted.Name), Now: s.Now.Wall, Size: s.Spec.Size - s.Whole.Ledger.Beside(), Desired: e.Asked,
 		Word:     sizeWord(&s, &e),
 		Opinions: []api.SizeOpinion{}, Metrics: []api.SizeMetric{}, Leaving: sizeLeaving(&s),
 		Spares: s.Whole.Ledger.Idle(), Said: listed(e.Now), Person: listed(e.Person),

@@ -102,7 +102,7 @@ func (c *compiler) compile() policy.Spec {
 		UnhealthyWhen: unhealthy,
 		Repair:        c.repair(loss),
 		Limits:        c.limits(),
-		Update:        updates.Compile(&d.update.Value, c.aroundUpdates(slices.Concat(checks, tells))),
+		Update:        updates.Compile(&d.update.Value, c.aroundUpdates(slices.Concat(checks, tells), template)),
 		SharedFate:    c.sharedFate(loss),
 		Placement:     c.placement(),
 		Mode:          d.mode.Value,
@@ -142,10 +142,10 @@ func (c *compiler) aroundSize(checks []policy.Check) sizes.Around {
 }
 
 // aroundUpdates is what else the configuration says, as far as it matters to the fleet's updates.
-func (c *compiler) aroundUpdates(checks []policy.Check) updates.Around {
+func (c *compiler) aroundUpdates(checks []policy.Check, t policy.Template) updates.Around {
 	spares := c.draft.spares.Value.count
 	return updates.Around{Around: c.aroundSize(checks), Size: c.draft.size,
-		StandsIn: spares.Known() && spares.Value > 0}
+		StandsIn: spares.Known() && spares.Value > 0, Keeps: keptDisk(t)}
 }
 
 func (c *compiler) provider() fleet.ProviderName {

@@ -15,6 +15,7 @@ type Draft struct {
 	batch        keys.At[policy.Portion]
 	pause        keys.At[time.Duration]
 	minInService keys.At[policy.Portion]
+	surge        keys.At[int]
 	query        keys.At[queryDraft]
 	onFailure    keys.At[policy.OnUpdateFailure]
 	undoWithin   keys.At[time.Duration]

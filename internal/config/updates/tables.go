@@ -37,6 +37,10 @@ func Shape() keys.Object[Draft] {
 		keys.May("min_in_service", "So many machines must serve while one is taken away for the update. A machine "+
 			"serves when it is healthy and certified, and no spare.", sizes.PortionShape(),
 			func(u *Draft) *keys.At[policy.Portion] { return &u.minInService }).Said("none"),
+		keys.Or("surge", 0, "So many machines are built beyond the size, from the other template, and serve before a "+
+			"machine that serves is changed. They go when the last one is changed, and never fewer serve than the "+
+			"size says. The same holds for `hale replace`.", keys.Integer(0, fleet.LargestSize),
+			func(u *Draft) *keys.At[int] { return &u.surge }),
 		keys.May("query", "A metric that says whether the template is good. Beyond its bound the update fails; while "+
 			"it says nothing, no further machine is changed.", queryShape(),
 			func(u *Draft) *keys.At[queryDraft] { return &u.query }),

@@ -18,6 +18,9 @@ func Write(u *policy.Update) string {
 	}
 	may("batch", u.Batch)
 	may("min_in_service", u.InService)
+	if u.Surge > 0 {
+		p.Add("surge", "%d", u.Surge)
+	}
 	p.May("pause", "%s", u.Pause)
 	p.May("on_failure", "%s", u.OnFailure)
 	p.May("undo_within", "%s", u.UndoWithin)

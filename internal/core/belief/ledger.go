@@ -13,11 +13,14 @@ import (
 // now. An edit that destroys nothing enters it at once; one that would destroy waits for a person's word. It is never
 // changed in place: whoever books something makes another one.
 type Ledger struct {
-	// Size is how many machines there are to be, spares included.
+	// Size is how many machines there are to be, spares included, and those beyond the size that people ask for.
 	Size int
 	// Spares are those of the machines that do not serve, in the order of their numbers: who serves is a role, and
 	// changes hands.
 	Spares []fleet.MachineName `json:",omitempty"`
+	// Surge are those of the machines that are beyond the size for the time of an order, in the order in which they
+	// came.
+	Surge []Surge `json:",omitempty"`
 	// Left are the numbers that machines below the highest one gave up, ascending: they have no machine any more.
 	Left []int `json:",omitempty"`
 	// Template is what an instance is built from, and Edition its number: an instance's own tells which template it was
@@ -70,15 +73,22 @@ func (l *Ledger) Removal(name fleet.MachineName) *Removal {
 	return nil
 }
 
-// Changing reports whether any machine is to be changed by a person's order.
-func (l *Ledger) Changing() bool { return l != nil && (len(l.Removals) > 0 || l.Update != nil) }
+// Changing reports whether any machine is to be changed by a person's order, or is beyond the size for one.
+func (l *Ledger) Changing() bool {
+	return l != nil && (len(l.Removals) > 0 || l.Update != nil || len(l.Surge) > 0)
+}
 
-// Staying returns how many machines are left when the removals are over, spares included.
-func (l *Ledger) Staying() int { return l.Size - len(l.Removals) }
+// Staying returns how many machines are left when removals, and the orders for which some are beyond the size, are over;
+// spares included.
+func (l *Ledger) Staying() int { return l.Size - len(l.Removals) - l.surging() }
 
-// Dropped returns a ledger without the order to remove the machine: it was given up, or taken back.
+// Dropped returns a ledger without the order to remove the machine: it was given up, or taken back. One that cannot go
+// when its time beyond the size is over is of the size from then on: people say what becomes of it.
 func (l *Ledger) Dropped(name fleet.MachineName) *Ledger {
 	next := *l
+	if r := l.Removal(name); r != nil && r.Why == fleet.ReasonSurgeOver {
+		next.withoutSurge(name)
+	}
 	next.Removals = slices.DeleteFunc(slices.Clone(l.Removals), func(r Removal) bool { return r.Machine == name })
 	return next.settled()
 }
@@ -94,6 +104,7 @@ func (l *Ledger) Without(name fleet.MachineName, now time.Time) *Ledger {
 	next.Ordered = lowered
 	next = next.settled()
 	next.Spares = slices.DeleteFunc(slices.Clone(l.Spares), func(n fleet.MachineName) bool { return n == name })
+	next.withoutSurge(name)
 	n, _ := name.Ordinal()
 	next.Size--
 	next.Left = append(slices.Clone(l.Left), n)
@@ -124,20 +135,26 @@ func (l *Ledger) Force(wanted policy.Spec) policy.Spec {
 // Grown returns a ledger with so many machines, spares included: numbers that were given up are taken again first. The
 // last of the new ones are spares, where there are fewer of these than there are to be.
 func (l *Ledger) Grown(size int, wanted *policy.Spec) *Ledger {
-	next := *l
-	back := min(max(size-l.Size, 0), len(l.Left))
-	next.Left = slices.Clone(l.Left[back:])
-	next.Size = size
-	fresh := slices.Clone(l.Left[:back])
-	for n := l.Size + len(l.Left) + 1; n <= next.Size+len(next.Left); n++ {
-		fresh = append(fresh, n)
-	}
+	next, fresh := l.extended(size)
 	spares := slices.Clone(l.Spares)
 	for len(fresh) > 0 && next.Idle() < wanted.Spares.Count {
 		spares = append(spares, wanted.Name.Machine(fresh[len(fresh)-1]))
 		next.Spares, fresh = spares, fresh[:len(fresh)-1]
 	}
 	return next.sorted()
+}
+
+// extended returns the ledger with so many machines, and the numbers of those that are new.
+func (l *Ledger) extended(size int) (next Ledger, fresh []int) {
+	next = *l
+	back := min(max(size-l.Size, 0), len(l.Left))
+	next.Left = slices.Clone(l.Left[back:])
+	next.Size = size
+	fresh = slices.Clone(l.Left[:back])
+	for n := l.Size + len(l.Left) + 1; n <= next.Size+len(next.Left); n++ {
+		fresh = append(fresh, n)
+	}
+	return next, fresh
 }
 
 // Equal reports whether the two say the same.
@@ -290,7 +307,7 @@ func (l *Ledger) settled() *Ledger {
 // is asked for.
 func (l *Ledger) Removing(r Removal, o *fleet.Order, wanted *policy.Spec) *Ledger {
 	next := *l
-	excess := l.IsSpare(r.Machine) && l.Idle() > wanted.Spares.Count
+	excess := l.IsSpare(r.Machine) && l.Idle() > wanted.Spares.Count || l.Surging(r.Machine) != ""
 	r.Named, r.Lowers = true, !excess && l.Asked(wanted) >= l.Serving()
 	if r.Lowers && l.Ordered == nil {
 		next.Ordered = &OrderedSize{Size: l.Asked(wanted), File: wanted.Said(), Order: o.ID, By: o.By,

@@ -30,8 +30,9 @@ func (l *Ledger) Idle() int {
 // Serving returns how many machines with a place among those that serve are left when the removals are over.
 func (l *Ledger) Serving() int { return l.Staying() - l.Idle() }
 
-// Posts returns how many places there are among those that serve; machines that are to go have theirs until then.
-func (l *Ledger) Posts() int { return l.Size - len(l.Spares) }
+// Posts returns how many places there are among those that serve; machines that are to go have theirs until then, and
+// one beyond the size has none.
+func (l *Ledger) Posts() int { return l.Size - len(l.Spares) - len(l.Surge) }
 
 // Due returns how many machines are asked for, spares included.
 func (l *Ledger) Due(wanted *policy.Spec) int { return l.Asked(wanted) + wanted.Spares.Count }

@@ -48,9 +48,9 @@ func Pending(wanted *policy.Spec, ledger *belief.Ledger, machines []situation.Vi
 		return p
 	}
 	spec := ledger.Force(*wanted)
-	staying := func(m *belief.Machine) bool { // of those that go already nothing is asked
+	staying := func(m *belief.Machine) bool { // of those that go in any case nothing is asked
 		n, ok := m.Name.Ordinal()
-		return ok && spec.Has(n) && ledger.Removal(m.Name) == nil
+		return ok && spec.Has(n) && !ledger.Leaves(m.Name)
 	}
 	stays, beside := ledger.Staying(), max(wanted.Spares.Count, ledger.Idle())
 	if o := ledger.LastWord(wanted); o != nil && o.Within { // what it makes too many goes without a further word
@@ -91,7 +91,7 @@ func retemplated(wanted *policy.Spec, ledger *belief.Ledger) bool {
 // plan would be another one before the person who was shown it could confirm it.
 func surplus(s leaving.Scene, n int, l *belief.Ledger) []Touched {
 	s.Fit = func(*belief.Machine) bool { return true }
-	s.Gone = func(m *belief.Machine) bool { return l.Removal(m.Name) != nil }
+	s.Gone = func(m *belief.Machine) bool { return l.Leaves(m.Name) }
 	var out []Touched
 	for _, g := range leaving.Choose(s, n) {
 		out = append(out, Touched{Machine: g.Machine, Instance: g.Instance, Why: g.Why})

@@ -12,6 +12,7 @@ import (
 // for: then it is not healed meanwhile (L10).
 func (w *work) change() bool {
 	m, s := w.M, w.Situation
+	w.forgetsRemoval()
 	if m.Repair != nil && m.Repair.Wanted() && !w.overruled() {
 		w.Advance()
 		return m.Repair != nil || w.ended(s.Whole.Ledger.Removal(m.Name))
@@ -52,6 +53,15 @@ func (w *work) change() bool {
 	return true
 }
 
+// forgetsRemoval forgets that the machine was removed, once that is booked: its number may be taken anew, by the same
+// order.
+func (w *work) forgetsRemoval() {
+	c := w.M.Change
+	if c != nil && c.Ended == fleet.ReasonRemoved && w.Situation.Whole.Ledger.Removal(w.M.Name) == nil {
+		w.M.Change = nil
+	}
+}
+
 // ordered goes on with what a person has hale do with the machine, unless it is to go, and reports whether that is so.
 func (w *work) ordered() bool {
 	switch m := w.M; {
@@ -67,8 +77,11 @@ func (w *work) ordered() bool {
 // held says why the change may not begin now.
 func (w *work) held(kind belief.RepairKind) fleet.Reason {
 	held := guard.NewChange(w.M, w.Situation)
-	if held == "" && kind == belief.RepairUpdate {
-		held = guard.InService(w.M, w.View, w.Situation)
+	if held == "" && kind == belief.RepairUpdate && w.M.Current.None() {
+		return w.firstBuild() // beyond the size
+	}
+	if held == "" {
+		held = wanted.Served(&w.Chart, kind)
 	}
 	if held == "" && kind == belief.RepairRemove && w.Replaced() {
 		return fleet.ReasonRival // nothing would be removed, and the other would run on as no machine's
@@ -103,8 +116,8 @@ func (r *deciding) countWell(works []*work) int {
 		return 0
 	}
 	count := func(m *belief.Machine, by int) {
-		if m.Health.Verdict == belief.VerdictHealthy && l.Removal(m.Name) == nil && !l.IsSpare(m.Name) &&
-			!guard.Surplus(m, &r.S.Spec) {
+		if m.Health.Verdict == belief.VerdictHealthy && l.Removal(m.Name) == nil && l.Surging(m.Name) == "" &&
+			!l.IsSpare(m.Name) && !guard.Surplus(m, &r.S.Spec) {
 			n += by
 		}
 	}
@@ -126,11 +139,14 @@ func (w *work) ended(o *belief.Removal) bool {
 // changed reports whether there is something for the ledger to book.
 func (w *work) changed() bool {
 	l := w.Situation.Whole.Ledger
+	if w.Situation.Spec.Update.Surge > 0 && w.M.Wanted != nil && w.View.Machine.Wanted == nil {
+		return true // one may be needed beyond the size
+	}
 	if !l.Changing() {
 		return false
 	}
 	o, idle := l.Removal(w.M.Name), w.M.Repair == nil && w.View.Machine.Repair != nil
-	return w.ended(o) || idle && (o != nil || l.Update.Goes())
+	return w.ended(o) || idle && (o != nil || l.Update.Goes() || len(l.Surge) > 0)
 }
 
 // ledgerUpdate returns the ledger's update; there may be neither.

@@ -31,7 +31,11 @@ func (w *work) runChore() bool {
 		return false
 	}
 	step := chore.Step(m.Wanted.Chore, m)
-	if held := guard.NewChore(m, s, step); held != "" {
+	held := guard.NewChore(m, s, step)
+	if held == "" && m.Wanted.Chore == fleet.OrderReplace && s.Spec.Update.Surge > 0 {
+		held = guard.InService(m, w.View, s) // first another one serves beyond the size
+	}
+	if held != "" {
 		w.Wait(held, "")
 		return true
 	}

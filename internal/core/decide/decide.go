@@ -20,7 +20,6 @@ import (
 	"hale/internal/core/ladder"
 	"hale/internal/core/ledger"
 	"hale/internal/core/orders"
-	"hale/internal/core/policy"
 	"hale/internal/core/proving"
 	"hale/internal/core/record"
 	"hale/internal/core/repair"
@@ -134,7 +133,7 @@ func (r *deciding) goThrough(works []*work, d *round.Decision) {
 // countServing counts the machines that serve, where an update may not take away all of them.
 func (r *deciding) countServing(works []*work) {
 	l := r.Sit.Whole.Ledger
-	r.serving = l != nil && l.Update != nil && r.S.Spec.Update.InService != policy.Portion{}
+	r.serving = l != nil && (l.Update != nil || len(l.Surge) > 0) && guard.LeastServing(&r.S.Spec, l) > 0
 	if !r.serving {
 		return
 	}

@@ -11,6 +11,7 @@ import (
 	"hale/internal/core/ladder"
 	"hale/internal/core/orders"
 	"hale/internal/core/policy"
+	"hale/internal/core/rollout"
 	"hale/internal/core/telling"
 )
 
@@ -119,6 +120,8 @@ func (w *work) advance() {
 		w.Wait(guard.WhyLeftAlone(m.Health.Cause), "")
 	case m.Current.None() && guard.Surplus(m, &s.Spec):
 		w.Wait("", "") // it has left, or never was
+	case m.Current.None() && rollout.Joins(s.Whole.Ledger, m.Name):
+		w.Wait(fleet.ReasonUpdating, "") // its turn comes by the update
 	case m.Current.None():
 		w.admit(w.firstBuild(), belief.RepairBuild, fleet.StepRecreate)
 	default:

@@ -253,9 +253,13 @@ const (
 	ReasonPilotFailed   Reason = "canary-failed"  // it was to try another template, and did not become healthy
 	ReasonUpdateStopped Reason = "update-stopped" // a machine of another template failed: the others keep theirs
 	// the metric that an update goes by is beyond its bound
-	ReasonQueryBeyond    Reason = "query-beyond"
-	ReasonBatchDone      Reason = "batch-done"      // the machines of a batch are well: the next one follows after the pause
-	ReasonInService      Reason = "in-service"      // with it, fewer machines would serve than are to during an update
+	ReasonQueryBeyond Reason = "query-beyond"
+	ReasonBatchDone   Reason = "batch-done" // the machines of a batch are well: the next one follows after the pause
+	ReasonInService   Reason = "in-service" // with it, fewer machines would serve than are to during an update
+	// a machine comes beyond the size, to serve while others are changed
+	ReasonSurge          Reason = "surge"
+	ReasonSurgeFirst     Reason = "surge-first"     // the one beyond the size is to serve first
+	ReasonSurgeOver      Reason = "surge-over"      // what it came for, beyond the size, is over
 	ReasonInForce        Reason = "in-force"        // by an instance of the template in force, where it was to go back to that
 	ReasonRolloutWaits   Reason = "rollout-waits"   // no further machine begins; Detail says why
 	ReasonRolloutHeld    Reason = "rollout-held"    // its metric holds it for long; Detail says why

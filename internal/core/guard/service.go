@@ -28,10 +28,14 @@ func isOut(v *situation.View, spec *policy.Spec) bool {
 	})
 }
 
-// LeastServing returns how many machines are to serve at least while an update takes one away.
+// LeastServing returns how many machines are to serve at least while an update takes one away: all of the size, where
+// others serve beyond it meanwhile.
 func LeastServing(spec *policy.Spec, l *belief.Ledger) int {
-	if l == nil {
+	switch {
+	case l == nil:
 		return spec.Update.InService.Of(spec.Size)
+	case spec.Update.Surge > 0:
+		return l.Serving() // without those that are to go
 	}
 	return spec.Update.InService.Of(l.Posts())
 }
@@ -60,15 +64,28 @@ func Heard(v *situation.View, spec *policy.Spec, since fleet.Instant) bool {
 // ago may not be in the pools yet.
 func InService(m *belief.Machine, v *situation.View, s *Situation) fleet.Reason {
 	l := s.Whole.Ledger
-	least := LeastServing(&s.Spec, l)
-	if least == 0 || !well(m, &s.Spec) || l.IsSpare(m.Name) && isOut(v, &s.Spec) {
+	if !well(m, &s.Spec) || l.IsSpare(m.Name) && isOut(v, &s.Spec) {
 		return ""
 	}
-	others := s.Serving
-	if Served(m, v, &s.Spec, l) {
+	return fewOthers(m, v, s)
+}
+
+// Relieved says why the machine may not go as one beyond the size: fewer others serve than are to. While it is not
+// known to fail it may serve, whatever is heard of it now.
+func Relieved(m *belief.Machine, v *situation.View, s *Situation) fleet.Reason {
+	if m.Current.None() || m.Quarantine != nil || m.Incident != nil && !m.Incident.Blind() {
+		return ""
+	}
+	return fewOthers(m, v, s)
+}
+
+// fewOthers says that fewer machines serve beside this one than are to.
+func fewOthers(m *belief.Machine, v *situation.View, s *Situation) fleet.Reason {
+	least, others := LeastServing(&s.Spec, s.Whole.Ledger), s.Serving
+	if Served(m, v, &s.Spec, s.Whole.Ledger) {
 		others--
 	}
-	if others < least {
+	if least > 0 && others < least {
 		return fleet.ReasonInService
 	}
 	return ""

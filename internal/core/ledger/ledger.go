@@ -28,6 +28,7 @@ func Book(r *round.Round) {
 	if due := l.Due(wanted); due > l.Staying() {
 		l = grow(r, l, due)
 	}
+	l = surge(r, l)
 	if l != was {
 		enforce(r, l)
 	}
@@ -53,7 +54,7 @@ func standing(r *round.Round) int {
 }
 
 // grow takes removals back that made no call yet, the last ordered first, and then asks for more machines, until there
-// are to be as many, spares included. What a person named goes all the same.
+// are to be as many, spares included, and beside those beyond the size. What a person named goes all the same.
 func grow(r *round.Round, l *belief.Ledger, size int) *belief.Ledger {
 	for i := len(l.Removals) - 1; i >= 0 && size > l.Staying(); i-- {
 		rem := l.Removals[i]
@@ -67,7 +68,7 @@ func grow(r *round.Round, l *belief.Ledger, size int) *belief.Ledger {
 			Order: rem.Order, By: rem.By})
 		l = l.Dropped(rem.Machine)
 	}
-	if size > l.Size {
+	if size += len(l.Surge); size > l.Size {
 		was := l
 		l, r.Again = l.Grown(size, r.S.Wanted), true
 		recordGrowth(r, was, l)
@@ -91,7 +92,10 @@ func bookChanges(r *round.Round, l *belief.Ledger) *belief.Ledger {
 			Order: rem.Order, By: rem.By,
 			Detail: string(c.Ended), Limit: l.Posts()}
 		if c.Ended == fleet.ReasonRemoved {
-			l, rec.Reason, rec.Detail = l.Without(rem.Machine, r.S.Now.Wall), fleet.ReasonSizeDown, ""
+			if rec.Reason, rec.Detail = fleet.ReasonSizeDown, ""; l.Surging(rem.Machine) != "" {
+				rec.Detail = string(fleet.ReasonSurgeOver)
+			}
+			l = l.Without(rem.Machine, r.S.Now.Wall)
 		} else {
 			l = l.Dropped(rem.Machine)
 		}

@@ -193,7 +193,7 @@ func unremovable(r *round.Round, m *belief.Machine) fleet.Reason {
 		return held
 	case r.Sit.Brake.On():
 		return fleet.ReasonBrake
-	case l.IsSpare(m.Name) && l.Idle() > r.S.Wanted.Spares.Count:
+	case l.IsSpare(m.Name) && l.Idle() > r.S.Wanted.Spares.Count, l.Surging(m.Name) != "":
 		return ""
 	case l.IsSpare(m.Name) && spares.Fit(m, &r.Sit) != spares.Lost: // one that is lost served before
 		return fleet.ReasonSpare

@@ -189,7 +189,7 @@ func (w *weighing) going(l *belief.Ledger) int {
 func Scene(s *situation.State, l *belief.Ledger, machines []situation.View) leaving.Scene {
 	spec := &s.Spec
 	return leaving.Scene{Spec: spec, Machines: machines, Hosts: s.Hosts, Gauges: s.Gauges, Spare: true,
-		Gone: func(m *belief.Machine) bool { return l.Removal(m.Name) != nil }, Beside: l.IsSpare,
+		Gone: func(m *belief.Machine) bool { return l.Leaves(m.Name) }, Beside: l.IsSpare,
 		Fresh: func(built time.Time) bool {
 			return s.Now.Reached(built) && !s.Now.Reached(built.Add(spec.Sizing.Down.Stabilise))
 		},

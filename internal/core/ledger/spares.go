@@ -55,7 +55,7 @@ func HandOut(r *round.Round, believed func(int) *belief.Machine) {
 func candidates(r *round.Round, l *belief.Ledger, believed func(int) *belief.Machine) []spares.One {
 	var all []spares.One
 	add := func(name fleet.MachineName, is spares.Fitness) *spares.One {
-		if n, ok := name.Ordinal(); !ok || !r.S.Spec.Has(n) || l.Removal(name) != nil {
+		if n, ok := name.Ordinal(); !ok || !r.S.Spec.Has(n) || l.Removal(name) != nil || l.Surging(name) != "" {
 			return new(spares.One)
 		}
 		all = append(all, spares.One{Machine: name, Spare: l.IsSpare(name), Fitness: is})

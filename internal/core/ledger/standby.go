@@ -5,6 +5,7 @@ import (
 	"time"
 
 	"hale/internal/core/belief"
+	"hale/internal/core/fleet"
 	"hale/internal/core/round"
 	"hale/internal/core/spares"
 )
@@ -36,6 +37,21 @@ func StandBy(r *round.Round, believed func(int) *belief.Machine) {
 		return
 	}
 	all := candidates(r, l, believed)
+	awake := !wanted.Spares.Off || l.Update.Goes()
+	r.Rises = rises(all, awake)
+	if awake || len(r.Rises) > 0 || !calm(r, all, believed) {
+		return
+	}
+	for i := range all {
+		if o := &all[i]; o.Spare && o.Fitness == spares.Ready {
+			r.Rests = append(r.Rests, o.Machine)
+		}
+	}
+}
+
+// rises returns which of the machines that are off are to be turned on, where all are to be awake, or only as many as
+// are needed.
+func rises(all []spares.One, awake bool) (on []fleet.MachineName) {
 	lacking := 0
 	for i := range all {
 		switch o := &all[i]; {
@@ -45,25 +61,17 @@ func StandBy(r *round.Round, believed func(int) *belief.Machine) {
 			lacking-- // it is on its way, or can take a place now
 		}
 	}
-	awake := !wanted.Spares.Off || l.Update.Goes()
 	for i := range all {
 		switch o := &all[i]; {
 		case o.Fitness != spares.Resting:
 		case !o.Spare, awake, lacking > 0:
-			r.Rises = append(r.Rises, o.Machine)
+			on = append(on, o.Machine)
 			if o.Spare {
 				lacking--
 			}
 		}
 	}
-	if awake || len(r.Rises) > 0 || !calm(r, all, believed) {
-		return
-	}
-	for i := range all {
-		if o := &all[i]; o.Spare && o.Fitness == spares.Ready {
-			r.Rests = append(r.Rests, o.Machine)
-		}
-	}
+	return on
 }
 
 // calm reports whether all machines that serve are well, and have been so for some time, as have the spares that are on.

@@ -64,6 +64,9 @@ type Spares struct {
 	Off bool `json:",omitempty"`
 }
 
+// Beside returns how many machines there may be beyond the size: spares, and those that serve while others are changed.
+func (s *Spec) Beside() int { return s.Spares.Count + s.Update.Surge }
+
 // Mode says whether hale acts on the fleet or only watches and records what it would do.
 type Mode string
 

@@ -105,7 +105,7 @@ var reasons = map[Kind][]fleet.Reason{
 		fleet.ReasonUpdateStopped, fleet.ReasonGivenUp, fleet.ReasonQueryBeyond, fleet.ReasonBatchDone,
 		fleet.ReasonRolloutWaits, fleet.ReasonRolloutPaused, fleet.ReasonRolloutResumed, fleet.ReasonRollsBack,
 		fleet.ReasonRolledBack, fleet.ReasonUndoStopped, fleet.ReasonMends, fleet.ReasonMended,
-		fleet.ReasonBelieved},
+		fleet.ReasonBelieved, fleet.ReasonSurge, fleet.ReasonSurgeOver},
 	Size: slices.Concat(halts, []fleet.Reason{fleet.ReasonOpinion, fleet.ReasonForecast, fleet.ReasonCooldown,
 		fleet.ReasonPinned, fleet.ReasonBounds,
 		fleet.ReasonNoOpinion, fleet.ReasonUpdating, fleet.ReasonNoneMayGo, fleet.ReasonAfter}),

@@ -19,7 +19,7 @@ var elsewhere = []fleet.Reason{
 	fleet.ReasonFailing, fleet.ReasonHighestNumber,
 	fleet.ReasonUnread, fleet.ReasonNoSay, fleet.ReasonEven, fleet.ReasonOldTemplate, fleet.ReasonOldest,
 	fleet.ReasonNewest, fleet.ReasonRandom, fleet.ReasonLeastBusy, fleet.ReasonProving,
-	fleet.ReasonTooManySpares,
+	fleet.ReasonTooManySpares, fleet.ReasonSurgeFirst,
 }
 
 // TestEachReasonHasItsRecords holds the table to the constants: each kind is in it, and each reason in one of its

@@ -13,8 +13,8 @@ import (
 )
 
 // Choose opens the machines that are to be changed next: as many as may try the template first, or as many as the batch
-// and the budget have room for. One that failed on yet another template goes first, then spares, which serve no one,
-// and then those that the policy names. A machine that serves is taken only where no spare of the template can take its
+// and the budget have room for. One beyond the size goes first, then one that failed on yet another template, then
+// spares, which serve no one, and then those that the policy names. A machine that serves is taken only where no spare of the template can take its
 // place before.
 func Choose(r *round.Round, l *belief.Ledger) {
 	p := progressOf(r, l)
@@ -95,7 +95,7 @@ func standIns(r *round.Round, l *belief.Ledger) int {
 // compare orders the machines, by their index, in which they are changed.
 func compare(r *round.Round, l *belief.Ledger, a, b int) int {
 	m, o := &r.S.Machines[a].Machine, &r.S.Machines[b].Machine
-	if c := cmp.Or(cmp.Compare(strayed(o), strayed(m)), cmp.Compare(idle(l, o), idle(l, m))); c != 0 {
+	if c := cmp.Or(cmp.Compare(beyond(l, o), beyond(l, m)), cmp.Compare(strayed(o), strayed(m)), cmp.Compare(idle(l, o), idle(l, m))); c != 0 {
 		return c
 	}
 	switch r.S.Spec.Update.Order {
@@ -126,6 +126,20 @@ func strayed(m *belief.Machine) int {
 	return 0
 }
 
+// beyond is 1 for a machine that the update has beyond the size, else 0.
+func beyond(l *belief.Ledger, m *belief.Machine) int {
+	if Joins(l, m.Name) {
+		return 1
+	}
+	return 0
+}
+
+// Joins reports whether the machine is beyond the size for the update: it is built from its template. There may be no
+// ledger.
+func Joins(l *belief.Ledger, name fleet.MachineName) bool {
+	return l != nil && l.Update.Goes() && l.Surging(name) == l.Update.Order
+}
+
 // idle is 1 for a spare, else 0.
 func idle(l *belief.Ledger, m *belief.Machine) int {
 	if l.IsSpare(m.Name) {
@@ -134,13 +148,15 @@ func idle(l *belief.Ledger, m *belief.Machine) int {
 	return 0
 }
 
-// fits reports whether the machine may be changed now: it is well, or failed on another template.
+// fits reports whether the machine may be changed now: it is well, or failed on another template, or is to be built
+// beyond the size.
 func fits(m *belief.Machine, l *belief.Ledger) bool {
-	if !stays(l, m) || m.Current.None() || l.Update.Stands(m) || m.Repair != nil ||
-		m.Change != nil && m.Change.Order == l.Update.Order {
+	joins := m.Current.None() && Joins(l, m.Name)
+	if !stays(l, m) || m.Current.None() && !joins || l.Update.Stands(m) || m.Repair != nil ||
+		m.Change != nil && m.Change.Order == l.Update.Order && m.Change.Ended != fleet.ReasonRemoved {
 		return false
 	}
-	return strayed(m) > 0 || m.Incident == nil && m.Health.Verdict == belief.VerdictHealthy && m.Current.Certified
+	return joins || strayed(m) > 0 || m.Incident == nil && m.Health.Verdict == belief.VerdictHealthy && m.Current.Certified
 }
 
 // IsChosen reports whether the machine is to be changed next. What was chosen for an update that was taken back since,

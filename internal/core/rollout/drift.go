@@ -29,7 +29,7 @@ func Drifts(l *belief.Ledger, machines []situation.View, spec *policy.Spec) []Dr
 	for i := range machines {
 		v := &machines[i]
 		n, ok := v.Machine.Name.Ordinal()
-		if l == nil || !ok || !spec.Has(n) || l.Removal(v.Machine.Name) != nil || l.Update.Goes() &&
+		if l == nil || !ok || !spec.Has(n) || l.Leaves(v.Machine.Name) || l.Update.Goes() &&
 			v.Machine.Current.Edition == l.Update.Edition {
 			continue
 		}

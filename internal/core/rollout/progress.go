@@ -14,6 +14,7 @@ import (
 // progress is how far an update came.
 type progress struct {
 	machines int // of the fleet, that stay
+	beyond   int // of these, beyond the size
 	serving  int // of these, without spares
 	tries    int // of those that serve, that are as it wants them, or are being built so
 	tried    int // of those that serve, that are as it wants them, and healthy
@@ -66,6 +67,7 @@ func (p *progress) add(m *belief.Machine, l *belief.Ledger) {
 		}
 	}
 	count(&p.machines, true)
+	count(&p.beyond, l.Surging(m.Name) != "")
 	count(&p.serving, serves)
 	count(&p.tries, serves && (stands || under))
 	count(&p.tried, serves && stands && !under && healthy)
@@ -82,7 +84,7 @@ func (p *progress) add(m *belief.Machine, l *belief.Ledger) {
 func (p *progress) fails(m *belief.Machine, u *belief.Update, stands, under bool) {
 	switch {
 	case m.Change != nil && m.Change.Order == u.Order && !m.Change.Updated() &&
-		m.Change.Ended != fleet.ReasonWithdrawn:
+		m.Change.Ended != fleet.ReasonWithdrawn && m.Change.Ended != fleet.ReasonRemoved: // or its number is taken anew
 		p.failed, p.told = fleet.ReasonUpdateStopped, true
 		p.spoils = p.spoils || stands || m.Current.None()
 	case stands && !under && !u.Proven && m.Incident != nil && !m.Incident.Blind():
@@ -100,6 +102,26 @@ func dispensable(r *round.Round, l *belief.Ledger) int {
 		}
 	}
 	return serving - guard.LeastServing(&r.S.Spec, l)
+}
+
+// Left returns how many machines of the size the update has yet to change.
+func Left(r *round.Round, l *belief.Ledger) int {
+	n := 0
+	for i := range r.S.Machines {
+		if m := &r.S.Machines[i].Machine; stays(l, m) && l.Surging(m.Name) == "" && !l.Update.Stands(m) {
+			n++
+		}
+	}
+	return n
+}
+
+// awaits reports whether a machine beyond the size is to serve before another one is changed.
+func awaits(r *round.Round, l *belief.Ledger) bool {
+	return r.S.Spec.Update.Surge > 0 && Left(r, l) > 0 && !slices.ContainsFunc(l.Surge, func(s belief.Surge) bool {
+		i, known := r.Ordered(s.Machine)
+		return s.Order == l.Update.Order && known &&
+			guard.Served(&r.S.Machines[i].Machine, &r.S.Machines[i], &r.S.Spec, l)
+	})
 }
 
 // isShort reports whether no further machine begins only since too few would serve without it.

@@ -64,7 +64,8 @@ type booking struct {
 }
 
 func (b *booking) say(kind record.Kind, reason fleet.Reason, detail string) {
-	rec := record.Record{Kind: kind, Reason: reason, Order: b.u.Order, By: b.u.By, Size: b.p.machines, Detail: detail}
+	rec := record.Record{Kind: kind, Reason: reason, Order: b.u.Order, By: b.u.By, Size: b.p.machines - b.p.beyond,
+		Detail: detail}
 	if b.q.holds != "" && (reason == b.q.holds || detail == string(b.q.holds)) {
 		rec.Metric, rec.Value, rec.Goal = b.q.metric, b.q.value, b.q.bound
 	}
@@ -201,6 +202,8 @@ func (b *booking) sayWhy() {
 		why = fleet.ReasonAfter
 	case b.q.holds != "":
 		why = b.q.holds
+	case awaits(b.Round, b.was):
+		why = fleet.ReasonSurgeFirst
 	case isShort(b.Round, b.was, &b.p) && (b.u.Upto == 0 || b.p.changed < b.u.Upto):
 		why = fleet.ReasonInService
 	}

@@ -55,6 +55,8 @@ func Stands(s *situation.State, machines []situation.View) (Standing, bool) {
 		out.Why, out.Until = fleet.ReasonBatchDone, u.Rest.Add(pause)
 	case anyRests(r, l):
 		out.Why = fleet.ReasonSpareOff
+	case awaits(r, l):
+		out.Why = fleet.ReasonSurgeFirst
 	case isShort(r, l, &p):
 		out.Why = fleet.ReasonInService
 	}

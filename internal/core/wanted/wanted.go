@@ -13,15 +13,28 @@ import (
 	"hale/internal/core/situation"
 )
 
-// Needed says why a machine that serves is not taken away for an update: another one may have failed since the change
-// began. Once its pools know that it leaves it serves no more.
+// Needed says why a machine that serves is not taken away for an update, or as one beyond the size: another one may
+// have failed since the change began. Once its pools know that it leaves it serves no more.
 func Needed(c *chart.Chart, r *belief.Repair) fleet.Reason {
 	leaves := r.Phase == belief.PhaseLeave && c.Now() != r.Since &&
 		guard.Heard(c.View, &c.Situation.Spec, r.Since)
-	if r.Kind != belief.RepairUpdate || r.Calls > 0 || r.Hooks != nil || leaves {
+	if r.Calls > 0 || r.Hooks != nil || leaves {
 		return ""
 	}
-	return guard.InService(c.M, c.View, c.Situation)
+	return Served(c, r.Kind)
+}
+
+// Served says why work of the kind does not take the machine away: fewer would serve than are to, be it changed by an
+// update, or go as one beyond the size.
+func Served(c *chart.Chart, kind belief.RepairKind) fleet.Reason {
+	o := c.Situation.Whole.Ledger.Removal(c.M.Name)
+	switch {
+	case kind == belief.RepairUpdate:
+		return guard.InService(c.M, c.View, c.Situation)
+	case kind == belief.RepairRemove && o != nil && o.Why == fleet.ReasonSurgeOver:
+		return guard.Relieved(c.M, c.View, c.Situation)
+	}
+	return ""
 }
 
 // Kept says why a machine that goes by an opinion's word stays for now: what keeps machines from going may have

@@ -3,6 +3,7 @@ package explain
 import (
 	"fmt"
 
+	"hale/internal/core/belief"
 	"hale/internal/core/fleet"
 	"hale/internal/core/guard"
 	"hale/internal/core/policy"
@@ -66,10 +67,22 @@ func (e *explainer) explainParents(f published.Fleet) {
 	}
 }
 
-// explainSpares says which machines stand by.
+// explainSpares says which machines stand by, and which are beyond the size.
 func (e *explainer) explainSpares(f published.Fleet) {
-	if l := f.Whole.Ledger; l.Idle() > 0 {
+	l := f.Whole.Ledger
+	if l.Idle() > 0 {
 		e.Now = append(e.Now, prose.Spares(l.Spares))
+	}
+	e.explainSurge(l)
+}
+
+// explainSurge says which machines are beyond the size. There may be no ledger.
+func (e *explainer) explainSurge(l *belief.Ledger) {
+	if l == nil {
+		return
+	}
+	for _, s := range l.Surge {
+		e.Now = append(e.Now, prose.Surge(l, s))
 	}
 }
 

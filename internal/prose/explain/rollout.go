@@ -30,6 +30,7 @@ func Rollout(f published.Fleet) Rolled {
 	} else {
 		e.Now = append(e.Now, words.Reason(fleet.ReasonNoRollout))
 	}
+	e.explainSurge(f.Whole.Ledger)
 	e.explainDrifts(&f, out.Drifts)
 	out.Answer = e.Answer
 	return out

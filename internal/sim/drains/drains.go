@@ -86,6 +86,9 @@ func (j *Judge) alone(b *pool.Balancer, name fleet.MachineName) bool {
 // balancer sends to so many of the others as are to serve, if so many are well (S39).
 func (j *Judge) Leaves(spec *policy.Spec, b *pool.Balancer, name fleet.MachineName, beliefs []belief.Machine) {
 	least, well, in := spec.Update.InService.Of(spec.Size), 0, 0
+	if spec.Update.Surge > 0 {
+		least = spec.Size
+	}
 	if least == 0 || !b.Admits(string(name)) {
 		return
 	}

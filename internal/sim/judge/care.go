@@ -1,19 +1,14 @@
 package judge
 
 import (
-	"hale/internal/core/fleet"
 	"hale/internal/sim/prober"
 	"hale/internal/sim/world"
 )
 
 // inCare reports whether hale has adopted the instance: until then nothing that happens to it is a failure to hale.
 func (j *Judge) inCare(machine, id string) bool {
-	n, ok := fleet.MachineName(machine).Ordinal()
-	if !ok || n > len(j.store.Beliefs) {
-		return false
-	}
-	m := &j.store.Beliefs[n-1]
-	return string(m.Current.ID) == id && m.Current.Certified
+	m := j.belief(machine)
+	return m != nil && string(m.Current.ID) == id && m.Current.Certified
 }
 
 // sees reports whether the policy calls a machine of the fleet unhealthy that is as this one is now.

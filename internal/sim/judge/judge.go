@@ -421,11 +421,7 @@ func (j *Judge) Waits(fleets int) { j.waits = fleets }
 // begun checks that a repair may begin.
 func (j *Judge) begun(c Server, is *belief.Machine) {
 	name, spec := string(is.Name), j.spec
-	if is.Repair.Order.OfSpare() {
-		j.truth.StandsBy(is, j.booked, j.store.Beliefs)
-	} else {
-		j.truth.Begun(is, j.wishes.posted)
-	}
+	j.truth.Begun(is, j.wishes.posted, j.booked, j.store.Beliefs)
 	if is.Repair.Kind == belief.RepairHeal {
 		j.score.Repairs++
 	}

@@ -842,6 +842,37 @@ func goings() []crime {
 			o.renewed[string(is.Name)] = string(was.Current.ID)
 			o.orderly(&was, &is, nil)
 		}},
+		{"S39", "with one beyond the size, fewer serve than the size says", func(o court, breaks bool) {
+			o.spec.Update.Surge = 1
+			for i := range o.store.Beliefs {
+				m := &o.store.Beliefs[i]
+				m.Health.Verdict, m.Current.Certified = belief.VerdictHealthy, true
+			}
+			if !breaks { // then one of them is there beside the size
+				o.surged["web-1"], o.booked = "o", &belief.Ledger{Size: len(o.store.Beliefs)}
+			}
+			was := o.store.Beliefs[2]
+			is := was
+			is.Repair = &belief.Repair{Kind: belief.RepairReplace, Order: "o", Calls: 1,
+				Climb: belief.Climb{Aim: belief.AimAt(was.Current)}}
+			o.orderly(&was, &is, nil)
+		}},
+		{"S39", "one beyond the size for another order is changed", func(o court, breaks bool) {
+			o.surged["web-2"] = map[bool]fleet.OrderID{false: "o", true: "p"}[breaks]
+			o.tries("web-2", "", false, o.spec.Update.Soak)
+		}},
+		{"L13", "more come beyond the size than may", func(o court, breaks bool) {
+			if o.spec.Update.Surge = 1; breaks {
+				o.surged["web-2"] = "o"
+			}
+			o.changed(record.Record{Kind: record.Change, Reason: fleet.ReasonSurge, Machine: "web-1", Order: "p"})
+		}},
+		{"L13", "a machine of the size goes as one beyond it", func(o court, breaks bool) {
+			if !breaks {
+				o.surged["web-3"] = "o"
+			}
+			o.changed(record.Record{Kind: record.Change, Reason: fleet.ReasonSurgeOver, Machine: "web-3"})
+		}},
 		{"L3", "an update is taken back, and nobody ordered it", func(o court, breaks bool) {
 			o.spec.Update.OnFailure = map[bool]policy.OnUpdateFailure{false: policy.UpdateUndo}[breaks]
 			o.changed(record.Record{Kind: record.Change, Reason: fleet.ReasonRollsBack})

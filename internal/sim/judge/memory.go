@@ -57,6 +57,7 @@ func (p *plans) clone() plans {
 	c.shown, c.leaving, c.renewed = maps.Clone(p.shown), maps.Clone(p.leaving), maps.Clone(p.renewed)
 	c.unplanned, c.renewing = maps.Clone(p.unplanned), maps.Clone(p.renewing)
 	c.left, c.going, c.away = maps.Clone(p.left), maps.Clone(p.going), maps.Clone(p.away)
+	c.surged = maps.Clone(p.surged)
 	return c
 }
 

@@ -25,10 +25,8 @@ func (j *Judge) unbrake() {
 	if !j.options.Unbrakes || !b.Engaged || b.By != "" {
 		return
 	}
-	if o, err := (script.Event{Subject: script.Operator, Verb: script.Unbrakes}).Order(
-		j.spec.Name,
-		j.options.Hosts,
-	); err == nil {
+	if o, err := (script.Event{Subject: script.Operator, Verb: script.Unbrakes}).Order(j.spec.Name,
+		j.options.Hosts); err == nil {
 		j.trace.Say(j.w.Now(), "", "! operator "+string(script.Unbrakes))
 		j.run.Post(o)
 	}
@@ -39,10 +37,8 @@ func (j *Judge) retry(machine string) {
 	if !j.options.Unbrakes {
 		return
 	}
-	o, err := (script.Event{Subject: script.Operator, Verb: script.Retries, Arg: machine}).Order(
-		j.spec.Name,
-		j.options.Hosts,
-	)
+	o, err := (script.Event{Subject: script.Operator, Verb: script.Retries, Arg: machine}).Order(j.spec.Name,
+		j.options.Hosts)
 	if err == nil {
 		j.trace.Say(j.w.Now(), machine, "! operator "+string(script.Retries)+" "+machine)
 		j.run.Post(o)

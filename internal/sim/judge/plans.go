@@ -35,6 +35,7 @@ type plans struct {
 	booked *belief.Ledger  // as stored
 	// unplanned are those of leaving that no plan names.
 	unplanned map[string]bool
+	surged    rollouts.Surged // of the size in force
 }
 
 func newPlans(spec *policy.Spec) plans {
@@ -43,6 +44,7 @@ func newPlans(spec *policy.Spec) plans {
 		shown:   map[fleet.OrderID]change.Plan{},
 		leaving: map[string]string{}, renewed: map[string]string{}, renewing: map[string]fleet.OrderID{},
 		left: map[string]bool{}, unplanned: map[string]bool{}, going: map[string]int{}, away: map[string]bool{},
+		surged: rollouts.Surged{},
 	}
 }
 
@@ -164,7 +166,7 @@ const settled = -1
 func (j *Judge) staying() int {
 	n := j.size
 	for i := range j.outages {
-		if j.isToGo(string(j.spec.Name.Machine(i + 1))) {
+		if name := string(j.spec.Name.Machine(i + 1)); j.isToGo(name) || j.surged[name] != "" {
 			n--
 		}
 	}
@@ -197,6 +199,9 @@ func (j *Judge) books(l *belief.Ledger) {
 		return
 	}
 	j.booked = l
+	for _, machine := range j.surged.Kept(l) {
+		delete(j.going, machine)
+	}
 	for i := range j.outages {
 		name := string(j.spec.Name.Machine(i + 1))
 		vm := j.w.Current(name)
@@ -237,7 +242,7 @@ func (j *Judge) grows(size int) {
 	if size > max(j.asked, j.most) { // the larger of two sizes may be in force for a moment
 		j.Broken("L13", "", fmt.Sprintf("the fleet grows to %d machines, and %d are asked for", size, j.asked))
 	}
-	if size > j.size {
+	if size += len(j.surged); size > j.size {
 		j.size = size
 		j.comeBack()
 	}
@@ -268,6 +273,7 @@ func (j *Judge) leaves(machine string) {
 	}
 	j.left[machine] = true
 	delete(j.going, machine)
+	delete(j.surged, machine)
 	j.size--
 	j.recount()
 	j.unmissed(machine)
@@ -295,6 +301,13 @@ func (j *Judge) changed(r record.Record) {
 	switch r.Reason {
 	case fleet.ReasonSizeUp:
 		j.grows(r.Size)
+	case fleet.ReasonSurge:
+		j.surged.Comes(rolled{j}, string(r.Machine), r.Order)
+		j.size++
+		j.comeBack()
+	case fleet.ReasonSurgeOver:
+		j.surged.Goes(rolled{j}, string(r.Machine))
+		j.going[string(r.Machine)] = settled
 	case fleet.ReasonSizeDown:
 		if vm := j.w.Current(string(r.Machine)); vm != nil && vm.Power == world.Running &&
 			!law.Remnant(vm, j.belief(string(r.Machine))) && !j.isNews(vm) {
@@ -347,11 +360,11 @@ func (j *Judge) orderly(was, is *belief.Machine, records []record.Record) {
 	}
 	if r.Kind == belief.RepairUpdate {
 		j.trials.Tries(rolled{j}, is)
-		rollouts.Serves(rolled{j}, was, is)
 		if begins {
 			rollouts.TakesBack(rolled{j}, is, j.booked, j.w.VM(string(r.Target.ID)))
 		}
 	}
+	j.surged.Takes(rolled{j}, was, is)
 	if law.Fails(was, r, records) {
 		j.Broken("L10", name, "a wanted change looks like a failure")
 	}

@@ -10,20 +10,18 @@ import (
 type rolled struct{ *Judge }
 
 // Update implements rollouts.Court.
-func (j rolled) Update() (*policy.Update, int) { return &j.spec.Update, j.size }
+func (j rolled) Update() (*policy.Update, int) {
+	if j.spec.Update.Surge > 0 {
+		return &j.spec.Update, j.staying()
+	}
+	return &j.spec.Update, j.size
+}
 
 // Left implements rollouts.Court.
 func (j rolled) Left(machine string) bool { return j.left[machine] }
 
 // Ordered implements rollouts.Court.
-func (j rolled) Ordered(kind fleet.OrderKind) bool {
-	for _, o := range j.wishes.posted {
-		if o.Kind == kind {
-			return true
-		}
-	}
-	return false
-}
+func (j rolled) Ordered(kind fleet.OrderKind) bool { return j.wishes.ever(kind, "") }
 
 // Stood implements rollouts.Court.
 func (j rolled) Stood(machine, old, image string) bool {

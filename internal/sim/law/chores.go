@@ -12,10 +12,15 @@ func (j *Judge) Has(machine string, done fleet.OrderKind) { j.chores[machine] = 
 // Chore returns the kind of the order by which a person has the machine worked on; empty: no person has.
 func (j *Judge) Chore(machine string) fleet.OrderKind { return j.chores[machine] }
 
-// Begun judges work that begins on a machine, beside the orders that were ever given: what a person is said to have
-// hale do, one did order.
-func (j *Judge) Begun(is *belief.Machine, orders map[fleet.OrderID]fleet.Order) {
+// Begun judges work that begins on a machine, beside the orders that were ever given, and what is believed: what a
+// person is said to have hale do, one did order, and what hale does with a spare, the fleet allows.
+func (j *Judge) Begun(is *belief.Machine, orders map[fleet.OrderID]fleet.Order, l *belief.Ledger,
+	all []belief.Machine) {
 	r, name := is.Repair, string(is.Name)
+	if r.Order.OfSpare() {
+		j.standsBy(is, l, all)
+		return
+	}
 	j.Has(name, "")
 	o := orders[r.Order]
 	switch {

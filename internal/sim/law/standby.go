@@ -7,10 +7,10 @@ import (
 	"hale/internal/core/fleet"
 )
 
-// StandsBy judges what hale does with a machine of its own accord, as it is a spare, or was one: it turns off only a
+// standsBy judges what hale does with a machine of its own accord, as it is a spare, or was one: it turns off only a
 // spare that is to be off, while no machine that serves is known to fail and no other template goes through the fleet;
 // and it starts only what it turned off so.
-func (j *Judge) StandsBy(is *belief.Machine, l *belief.Ledger, all []belief.Machine) {
+func (j *Judge) standsBy(is *belief.Machine, l *belief.Ledger, all []belief.Machine) {
 	name := string(is.Name)
 	switch is.Repair.Step {
 	case fleet.StepStop:

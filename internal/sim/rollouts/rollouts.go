@@ -151,16 +151,20 @@ func (t *Trials) Goes(machine, id string) bool {
 	return false
 }
 
-// Serves checks that a machine that serves is not taken away by an update while fewer of the others serve than the
-// policy wants: by what was stored of them (S39).
-func Serves(c Court, was, is *belief.Machine) {
+// serves checks that a machine that serves is not taken away by an update, nor where one beyond the size is to serve for
+// it, while fewer of the others serve than the policy wants: by what was stored of them (S39). One that is known to fail
+// serves no one.
+func serves(c Court, was, is *belief.Machine) {
 	u, size := c.Update()
 	least := u.InService.Of(size)
+	if u.Surge > 0 {
+		least = size // others serve beyond it
+	}
 	begun := func(r *belief.Repair) bool {
 		return r != nil && (r.Calls > 0 || r.Hooks != nil || r.Phase == belief.PhaseLeave)
 	}
 	first := begun(is.Repair) && !begun(was.Repair)
-	if least == 0 || !first || !isWell(was) {
+	if fails := is.Incident != nil && !is.Incident.Blind(); least == 0 || !first || !isWell(was) || fails {
 		return
 	}
 	n, serves := 0, false

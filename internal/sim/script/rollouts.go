@@ -14,7 +14,7 @@ import (
 )
 
 // Rolled returns the spec with a way of other templates through its fleet, drawn by the seed: batches, pauses, machines
-// in service, spares, a metric that tells, and what a failure means.
+// in service, machines beyond the size, spares, a metric that tells, and what a failure means.
 func Rolled(spec policy.Spec, seed uint64) policy.Spec {
 	r := rand.New(rand.NewPCG(seed, 0x726f6c6c))
 	most := 5.0
@@ -40,9 +40,20 @@ func Rolled(spec policy.Spec, seed uint64) policy.Spec {
 			Own: &policy.Metric{Name: policy.OwnMetric, Kind: policy.MetricCommand, Every: 15 * time.Second,
 				Late: 45 * time.Second, Command: policy.Command{Args: []string{"/bin/errors"}}}}
 	}
+	u.Surge = surge(&spec, seed)
 	spec.Update, spec.Template.Image = u, cmp.Or(spec.Template.Image, "web-1.qcow2")
 	spec.Limits.InRepair, spec.Limits.InRepairPercent = 1+r.IntN(3), 0
 	return spec
+}
+
+// surge draws how many machines there may be beyond the size, by a stream of its own: most fleets have none, and a fleet
+// with spares, or with disks to be kept, never has.
+func surge(spec *policy.Spec, seed uint64) int {
+	r := rand.New(rand.NewPCG(seed, 0x7375726765))
+	if _, kept := spec.Template.DiskLost(); kept || spec.Spares.Count > 0 || spec.Adopt.Selects() || r.IntN(2) == 0 {
+		return 0
+	}
+	return 1 + r.IntN(2)
 }
 
 // rollouts draws another template, and what befalls it on its way: it is bad, its metric tells or says nothing, a
