@@ -59,7 +59,8 @@ func (m *machines) changes(what, role, flavor string) {
 	before := strings.Count(m.says("events"), "is in force now")
 	m.configure("hale.yaml", fmt.Sprintf(inPlace, role, flavor))
 	said := m.says("apply")
-	plan, _, found := strings.Cut(strings.TrimPrefix(said[strings.Index(said, "plan web-"):], "plan "), " ")
+	_, rest, found := strings.Cut(said, "plan ")
+	plan, _, _ := strings.Cut(rest, " ")
 	if !found || !strings.Contains(said, "in place") {
 		m.Fatalf("%s: hale apply says\n%s", what, said)
 	}
