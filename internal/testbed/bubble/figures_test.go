@@ -3,6 +3,7 @@ package bubble
 import (
 	"fmt"
 
+	"hale/internal/core/belief"
 	"hale/internal/core/fleet"
 	"hale/internal/core/policy"
 	"hale/internal/notify"
@@ -105,13 +106,16 @@ func (j *judge) compare(expected []scenario.Expectation) []string {
 func (r *room) settled(n int) bool {
 	m, known := r.machine(n)
 	return r.spec.Mode == policy.ModeObserve || r.healthy(n) || known && m.Repair == nil && r.judge.covered(n) ||
-		r.owner() == nil && r.serves(n)
+		rests(&m) || r.owner() == nil && r.serves(n)
 }
+
+// rests reports whether the machine is a spare that is off, as it is to be.
+func rests(m *belief.Machine) bool { return m.Repair == nil && m.Health.Cause == belief.CauseSpareOff }
 
 // well reports whether nothing is left to happen: every machine is, the brake is off, and the agenda is empty.
 func (r *room) well() bool {
 	return len(r.agenda) == 0 && !r.judge.braked && r.each(func(n int) bool {
 		m, _ := r.machine(n)
-		return r.healthy(n) && m.Waiting == ""
+		return rests(&m) || r.healthy(n) && m.Waiting == ""
 	}) && r.spec.Mode == policy.ModeAct
 }

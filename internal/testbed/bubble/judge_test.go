@@ -279,12 +279,29 @@ func (j *judge) begun(rec record.Record) {
 		j.broken("L12", rec.Machine, "repair %s is gone without an end", old)
 	}
 	j.repairs[rec.Machine] = rec.Repair
+	if rec.Order.OfSpare() {
+		j.standsBy(rec)
+	}
 	if rec.Reason != fleet.Reason(belief.RepairHeal) {
 		return
 	}
 	j.tally.repairs++
 	if j.reviving[rec.Machine] = rec.Cause.Stopped(); !rec.Cause.Stopped() {
 		j.takesPlace(rec)
+	}
+}
+
+// standsBy notes what hale does with a spare of its own accord, where the fleet's spares are to be off.
+func (j *judge) standsBy(rec record.Record) {
+	name := string(rec.Machine)
+	switch {
+	case rec.Step == fleet.StepStart:
+		j.truth.WantedOn(name)
+		j.truth.Has(name, fleet.OrderStart)
+	case !j.r.spec.Spares.Off:
+		j.broken("L4", rec.Machine, "it is turned off as a spare, and spares are to run")
+	default:
+		j.truth.Has(name, fleet.OrderStop)
 	}
 }
 
