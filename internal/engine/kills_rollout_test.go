@@ -47,6 +47,13 @@ func rolloutOrdeals() []ordeal {
 				l := s.status().Whole.Ledger
 				return s.built("v2") == 3 && s.allHealthy() && s.settled(1) && l.Update == nil && l.Size == 3
 			}},
+		{step: "replace by order, one beyond the size serves first", spec: ahead,
+			early: func(s *story) { s.leaving = append(s.leaving, s.spec.Name.Machine(4)) },
+			begin: has(fleet.OrderReplace),
+			ends: func(s *story) bool {
+				l := s.status().Whole.Ledger
+				return isOther(s) && l.Size == 3 && len(l.Surge) == 0
+			}},
 		{step: "rollout: in batches", spec: spec, again: confirmsStill,
 			begin: wants(func(spec *policy.Spec) { spec.Template.Image = "v2" }),
 			ends: func(s *story) bool {
