@@ -109,7 +109,8 @@ func main() {
 	flag.BoolVar(&f.sized, "sized", false, "only fleets with a size that moves, and with -size: such a fleet")
 	flag.BoolVar(&f.rolled, "rolled", false, "only fleets through which other templates go, some with spares")
 	flag.BoolVar(&f.after, "after", false, "fleets that come after another one, which does not always serve")
-	flag.BoolVar(&f.emptied, "emptied", false, "hosts that their provider's people want to be empty, and are held for that")
+	flag.BoolVar(&f.emptied, "emptied", false, "hosts that their provider's people want to be empty, and are held "+
+		"for that")
 	flag.Parse()
 	if err := run(f, os.Stdout); err != nil {
 		fmt.Fprintln(os.Stderr, "score:", err)

@@ -78,7 +78,7 @@ func TestS72ADisabledComputeService(t *testing.T) {
 	}
 }
 
-// awaitHold waits until the provider holds the host, or does no more.
+// awaitHold waits until hale lists the provider's hold of the host, or, where held is false, until it lists none.
 func (m *machines) awaitHold(what string, host fleet.HostName, held bool) {
 	m.Helper()
 	m.await(what, func() (string, bool) {

@@ -19,8 +19,8 @@ import (
 	"go.uber.org/goleak"
 )
 
-// TestMain finds goroutines that outlive the controllers. For half a second after a server was closed, net/http may still
-// keep a connection on which it refused the rest of a body.
+// TestMain finds goroutines that outlive the controllers. For half a second after a server was closed, net/http may
+// still keep a connection on which it refused the rest of a body.
 func TestMain(m *testing.M) {
 	goleak.VerifyTestMain(m, goleak.IgnoreAnyFunction("net/http.(*conn).closeWriteAndWait"))
 }

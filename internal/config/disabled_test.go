@@ -12,7 +12,8 @@ import (
 func TestAHostThatIsDisabledIsHeld(t *testing.T) {
 	t.Parallel()
 	const (
-		vcenter = "{type: vsphere, vcenter: {url: https://vc.example.org, datacenter: dc, user: hale, password: {env: VC}, " +
+		vcenter = "{type: vsphere, vcenter: {url: https://vc.example.org, datacenter: dc, " +
+			"user: hale, password: {env: VC}, " +
 			"cluster: c, datastore: d, folder: hale}}"
 		cloud = "{type: openstack, cloud: b, hosts: [{name: compute-1}]}"
 	)
@@ -26,8 +27,9 @@ func TestAHostThatIsDisabledIsHeld(t *testing.T) {
 		"OpenStack, for a day":  {cloud, ", server: {flavor: f}", "hold", policy.HostDisabledHold, 24 * time.Hour},
 		"OpenStack, as a fault": {cloud, ", server: {flavor: f}", "heal", policy.HostDisabledHeal, 0},
 		"OpenStack, not minded": {cloud, ", server: {flavor: f}", "ignore", "", 0},
-		"OpenStack, as written": {cloud, ", server: {flavor: f}", "{hold: 30m}", policy.HostDisabledHold, 30 * time.Minute},
-		"vCenter, not minded":   {vcenter, "", "ignore", "", 0},
+		"OpenStack, as written": {cloud, ", server: {flavor: f}", "{hold: 30m}", policy.HostDisabledHold,
+			30 * time.Minute},
+		"vCenter, not minded": {vcenter, "", "ignore", "", 0},
 	} {
 		t.Run(name, func(t *testing.T) {
 			t.Parallel()

@@ -36,9 +36,9 @@ func sparesField() keys.Field[Draft] {
 				keys.Must("count", "1", "How many machines stand by.", count,
 					func(s *sparesDraft) *keys.At[int] { return &s.count }),
 				keys.May("keep",
-					"`running`: spares run, and take a place at once. `off`: hale turns them off once all machines have "+
-						"been healthy for five minutes, and starts one as soon as a machine cannot serve; it takes the "+
-						"place when it is healthy.",
+					"`running`: spares run, and take a place at once. `off`: hale turns them off once all machines "+
+						"have been healthy for five minutes, and starts one as soon as a machine cannot serve; it "+
+						"takes the place when it is healthy.",
 					keys.Choice(nil, keptRunning, keptOff),
 					func(s *sparesDraft) *keys.At[kept] { return &s.keep }).Said("running"),
 			}},

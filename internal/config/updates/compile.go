@@ -26,8 +26,9 @@ type compiler struct{ Around }
 func Compile(d *Draft, around Around) policy.Update {
 	c := compiler{around}
 	out := policy.Update{Pilots: d.pilots.Value, Soak: d.soak.Value, Batch: d.batch.Value, Pause: d.pause.Value,
-		InService: d.minInService.Value, Surge: d.surge.Value, OnFailure: d.onFailure.Value, UndoWithin: d.undoWithin.Value,
-		Order: d.order.Value}
+		InService: d.minInService.Value, Surge: d.surge.Value, OnFailure: d.onFailure.Value,
+		UndoWithin: d.undoWithin.Value,
+		Order:      d.order.Value}
 	c.inService(d.minInService, c.surge(d.surge))
 	if d.query.Known() {
 		out.Query = c.query(d.query.Value, d.query.Spot)

@@ -78,8 +78,8 @@ func (l *Ledger) Changing() bool {
 	return l != nil && (len(l.Removals) > 0 || l.Update != nil || len(l.Surge) > 0)
 }
 
-// Staying returns how many machines are left when removals, and the orders for which some are beyond the size, are over;
-// spares included.
+// Staying returns how many machines are left when removals, and the orders for which some are beyond the size, are
+// over; spares included.
 func (l *Ledger) Staying() int { return l.Size - len(l.Removals) - l.surging() }
 
 // Dropped returns a ledger without the order to remove the machine: it was given up, or taken back. One that cannot go
@@ -303,8 +303,8 @@ func (l *Ledger) settled() *Ledger {
 
 // Removing returns a ledger in which the machine that a person named is to go, and one less is asked for. Where there
 // are more machines than are asked for, it is one of those that are too many, and the number stays. A spare counts so,
-// too, where there are more spares than the file says. Where there are not, another machine took its place, and one less
-// is asked for.
+// too, where there are more spares than the file says. Where there are not, another machine took its place, and one
+// less is asked for.
 func (l *Ledger) Removing(r Removal, o *fleet.Order, wanted *policy.Spec) *Ledger {
 	next := *l
 	excess := l.IsSpare(r.Machine) && l.Idle() > wanted.Spares.Count || l.Surging(r.Machine) != ""

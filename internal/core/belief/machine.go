@@ -120,8 +120,8 @@ type Incarnation struct {
 	Served bool `json:",omitempty"`
 	// PoweredOff says that hale ordered what powers it off, and has not seen it run since: no person stopped it.
 	PoweredOff bool `json:",omitempty"`
-	// Parked is the order by which hale turned it off: a person's, until a person wants it on, or hale's own, of a spare,
-	// until it is needed. Empty: there is none.
+	// Parked is the order by which hale turned it off: a person's, until a person wants it on, or hale's own, of a
+	// spare, until it is needed. Empty: there is none.
 	Parked fleet.OrderID `json:",omitempty"`
 }
 

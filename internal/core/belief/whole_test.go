@@ -125,7 +125,7 @@ func TestAHostsMaintenanceIsComparedWhole(t *testing.T) {
 	}
 }
 
-// The name of what placed it says whether a hold is the provider's, and of which host, whatever its owner is called.
+// A hold's order id says that the provider placed it, and for which host. The owner's name does not.
 func TestAHoldOfTheProvidersIsKnownByWhatPlacedIt(t *testing.T) {
 	t.Parallel()
 	h := belief.HoldByProvider("h1", "maintenance", time.Hour, fleet.Now{})

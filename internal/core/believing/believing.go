@@ -166,8 +166,8 @@ func (r *Believing) TakeUp(o *fleet.Order) {
 }
 
 // stopUpdate stops an update that the store holds to be under way. It may have gone through the fleet long ago, so that
-// a person has to confirm it anew (L3); and what was beyond the size then may be of it by now, so that people say whether
-// it goes.
+// a person has to confirm it anew (L3); and what was beyond the size then may be of it by now, so that people say
+// whether it goes.
 func (r *Believing) stopUpdate(o *fleet.Order) {
 	l := r.Sit.Whole.Ledger
 	if l != nil && len(l.Surge) > 0 {

@@ -12,8 +12,8 @@ import (
 	"hale/internal/core/situation"
 )
 
-// L4: a fleet that selects has as many machines as are found, or as are expected of it. One of which none was found yet
-// is not known to serve, and what is not adopted yet counts as well as what is.
+// L4: the size of a fleet that selects is the number of machines found, or the expected number if that is larger. While
+// hale has found none, the fleet does not serve. A machine that is found and not adopted yet counts, too.
 func TestL04AFleetThatSelectsMayNotHaveFoundItsMachines(t *testing.T) {
 	t.Parallel()
 	machine := func(n int, v belief.Verdict, certified bool) *belief.Machine {

@@ -74,7 +74,8 @@ func rises(all []spares.One, awake bool) (on []fleet.MachineName) {
 	return on
 }
 
-// calm reports whether all machines that serve are well, and have been so for some time, as have the spares that are on.
+// calm reports whether all machines that serve are well, and have been so for some time, as have the spares that are
+// on.
 func calm(r *round.Round, all []spares.One, believed func(int) *belief.Machine) bool {
 	for i := range all {
 		o := &all[i]

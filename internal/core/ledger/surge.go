@@ -55,8 +55,8 @@ func isNeeded(r *round.Round, l *belief.Ledger, s belief.Surge) bool {
 	})
 }
 
-// callFor returns a ledger in which so many machines are beyond the size for the order, or as many as there is room for:
-// what is to go, and has not, takes some.
+// callFor returns a ledger in which so many machines are beyond the size for the order, or as many as there is room
+// for: what is to go, and has not, takes some.
 func callFor(r *round.Round, l *belief.Ledger, as belief.Surge, n int) *belief.Ledger {
 	for i := range l.Surge {
 		if l.Surge[i].Order == as.Order {

@@ -20,8 +20,8 @@ type Update struct {
 	Pause time.Duration `json:",omitempty"`
 	// InService is how many machines serve at least whenever one is taken away. The zero value: that does not matter.
 	InService Portion `json:",omitzero"`
-	// Surge is how many machines there may be beyond the size, to serve while others are changed: then never fewer serve
-	// than the size says. 0: none.
+	// Surge is how many machines there may be beyond the size, to serve while others are changed: then never fewer
+	// serve than the size says. 0: none.
 	Surge int `json:",omitempty"`
 	// Query is a metric that says whether the template is good; nil: only health does.
 	Query *UpdateQuery `json:",omitempty"`

@@ -90,7 +90,8 @@ func (w *Work) giveUpChange(why fleet.Reason, detail string) onward {
 		m.Current.PoweredOff, m.Acted = true, w.Now() // when it is seen off, no person did that
 	}
 	if why != fleet.ReasonWithdrawn {
-		failed := record.Record{Kind: record.StepFailed, Reason: why, Order: order, Detail: detail, Instance: r.Target.ID}
+		failed := record.Record{Kind: record.StepFailed, Reason: why, Order: order, Detail: detail,
+			Instance: r.Target.ID}
 		if r.Kind == belief.RepairOperate {
 			failed.Step = r.Step
 		}

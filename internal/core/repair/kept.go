@@ -95,7 +95,7 @@ func (x exchange) seeBack() onward {
 	return again
 }
 
-// isBack: the old instance has its name again, and is the machine's. What was known of the other one counts no more.
+// isBack makes the old instance the machine's again: it has its name back. Evidence about the other one is dropped.
 func (x exchange) isBack() onward {
 	m := x.M
 	m.LetGo(x.r.Back.ID)

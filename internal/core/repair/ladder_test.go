@@ -250,9 +250,10 @@ func TestL6WhatHoldsARepairBack(t *testing.T) {
 		held fleet.Reason
 		step fleet.StepKind
 	}{
-		"nothing":                                {nil, "", fleet.StepReboot},
-		"a fleet that comes first":               {[]func(*stage){behind}, fleet.ReasonAfter, fleet.StepReboot},
-		"a parent, and a fleet that comes first": {[]func(*stage){parent, behind}, fleet.ReasonSharedFate, fleet.StepReboot},
+		"nothing":                  {nil, "", fleet.StepReboot},
+		"a fleet that comes first": {[]func(*stage){behind}, fleet.ReasonAfter, fleet.StepReboot},
+		"a parent, and a fleet that comes first": {[]func(*stage){parent, behind}, fleet.ReasonSharedFate,
+			fleet.StepReboot},
 		"a parent that lets it start, and a fleet that comes first": {[]func(*stage){parent, behind, stopped},
 			fleet.ReasonAfter, fleet.StepStart},
 		"the brake":               {[]func(*stage){braked}, fleet.ReasonBrake, fleet.StepReboot},

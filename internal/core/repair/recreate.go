@@ -74,7 +74,7 @@ func (deleting) failed(w *Work, r *belief.Repair, o fleet.Outcome) onward {
 	return exchange{w, r}.deleteFailed(o)
 }
 
-// refused: what was to go is gone, though its provider lets hale remove no more of it.
+// refused goes on without the rest where the old instance is gone and the provider refuses to remove what it left.
 func (d deleting) refused(w *Work, detail string) onward {
 	if r := w.M.Repair; r.Proof == fleet.ProofDeleted {
 		return exchange{w, r}.deleteFailed(fleet.Outcome{Detail: detail})

@@ -14,8 +14,8 @@ import (
 
 // Choose opens the machines that are to be changed next: as many as may try the template first, or as many as the batch
 // and the budget have room for. One beyond the size goes first, then one that failed on yet another template, then
-// spares, which serve no one, and then those that the policy names. A machine that serves is taken only where no spare of the template can take its
-// place before.
+// spares, which serve no one, and then those that the policy names. A machine that serves is taken only where no spare
+// of the template can take its place before.
 func Choose(r *round.Round, l *belief.Ledger) {
 	p := progressOf(r, l)
 	if l.Update.IsPaused() || len(r.S.Unready) > 0 || ask(r, l, p.begun()).holds != "" {
@@ -95,7 +95,8 @@ func standIns(r *round.Round, l *belief.Ledger) int {
 // compare orders the machines, by their index, in which they are changed.
 func compare(r *round.Round, l *belief.Ledger, a, b int) int {
 	m, o := &r.S.Machines[a].Machine, &r.S.Machines[b].Machine
-	if c := cmp.Or(cmp.Compare(beyond(l, o), beyond(l, m)), cmp.Compare(strayed(o), strayed(m)), cmp.Compare(idle(l, o), idle(l, m))); c != 0 {
+	if c := cmp.Or(cmp.Compare(beyond(l, o), beyond(l, m)), cmp.Compare(strayed(o), strayed(m)),
+		cmp.Compare(idle(l, o), idle(l, m))); c != 0 {
 		return c
 	}
 	switch r.S.Spec.Update.Order {
@@ -156,7 +157,8 @@ func fits(m *belief.Machine, l *belief.Ledger) bool {
 		m.Change != nil && m.Change.Order == l.Update.Order && m.Change.Ended != fleet.ReasonRemoved {
 		return false
 	}
-	return joins || strayed(m) > 0 || m.Incident == nil && m.Health.Verdict == belief.VerdictHealthy && m.Current.Certified
+	return joins || strayed(m) > 0 || m.Incident == nil && m.Health.Verdict == belief.VerdictHealthy &&
+		m.Current.Certified
 }
 
 // IsChosen reports whether the machine is to be changed next. What was chosen for an update that was taken back since,

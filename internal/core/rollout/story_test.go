@@ -146,7 +146,8 @@ func TestNoneIsTakenBeforeThePoolsSendToTheLastOne(t *testing.T) {
 	s.chose(0)
 }
 
-// While a fleet that comes first does not serve, or is not heard of, no further machine is taken, and that is said once.
+// While a fleet that comes first does not serve, or is not heard of, no further machine is taken, and that is said
+// once.
 func TestNoneIsTakenBeforeAFleetThatComesFirstServes(t *testing.T) {
 	t.Parallel()
 	s := tell(t, 3, policy.Update{Batch: policy.Portion{Number: 1}})

@@ -75,7 +75,8 @@ func TestPlacesGoToTheWell(t *testing.T) {
 func TestRolesSettle(t *testing.T) {
 	t.Parallel()
 	rapid.Check(t, func(t *rapid.T) {
-		all := row(strings.Join(rapid.SliceOfN(rapid.SampledFrom([]string{"S+", "S?", "So", "S-", "B+", "B?", "Bo", "B-"}), 1, 8).
+		all := row(strings.Join(rapid.SliceOfN(rapid.SampledFrom([]string{"S+", "S?", "So", "S-", "B+", "B?", "Bo",
+			"B-"}), 1, 8).
 			Draw(t, "machines"), "|"))
 		was := append([]spares.One(nil), all...)
 		need := spares.Need{Serving: rapid.IntRange(1, 8).Draw(t, "serving"),

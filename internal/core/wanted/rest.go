@@ -34,8 +34,8 @@ func AwaitRest(c *chart.Chart, r *belief.Repair) {
 	}
 }
 
-// TellOfRest tells a person, once, that the target is gone, that the rest of it cannot be removed, and what the provider
-// said. Of what an unfinished build left no person had heard.
+// TellOfRest tells a person, once, that the target is gone, that the rest of it cannot be removed, and what the
+// provider said. Of what an unfinished build left no person had heard.
 func TellOfRest(c *chart.Chart, r *belief.Repair, said string) {
 	if r.Kind != belief.RepairRemnant && !r.RestTold {
 		r.RestTold = true

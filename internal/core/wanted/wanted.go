@@ -14,7 +14,7 @@ import (
 )
 
 // Needed says why a machine that serves is not taken away for an update, or as one beyond the size: another one may
-// have failed since the change began. Once its pools know that it leaves it serves no more.
+// have failed since the change began. A machine that has told its pools that it leaves serves no more.
 func Needed(c *chart.Chart, r *belief.Repair) fleet.Reason {
 	leaves := r.Phase == belief.PhaseLeave && c.Now() != r.Since &&
 		guard.Heard(c.View, &c.Situation.Spec, r.Since)

@@ -37,9 +37,10 @@ func TestL04WhatWasHeardOfAFleetThatComesFirstGrowsOld(t *testing.T) {
 		"another server said so":                 {acting: elsewhere, lived: now, afar: serves(now), serves: true},
 		"another server said so within half a minute": {acting: elsewhere, lived: now,
 			afar: serves(ago(30 * time.Second)), serves: true},
-		"another server said so more than half a minute ago": {acting: elsewhere, lived: now, afar: serves(ago(30*time.Second + 1))},
-		"another server was not heard":                       {acting: elsewhere, lived: now},
-		"another server said so before its owner was here":   {lived: ago(time.Minute), afar: serves(now)},
+		"another server said so more than half a minute ago": {acting: elsewhere, lived: now,
+			afar: serves(ago(30*time.Second + 1))},
+		"another server was not heard":                     {acting: elsewhere, lived: now},
+		"another server said so before its owner was here": {lived: ago(time.Minute), afar: serves(now)},
 	} {
 		t.Run(name, func(t *testing.T) {
 			t.Parallel()

@@ -161,22 +161,24 @@ func excuses() []crime {
 				o.Acted(&world.Call{Op: world.PowerOff, ID: "planted-1", Effect: true, Certified: true, Healthy: true,
 					Serving: true, Mark: mark})
 			}},
-		{"L13", "a removal is given up that was carried out, and hale knew what was built since", func(o court, breaks bool) {
-			o.leaving["web-1"] = "planted-1"
-			o.leaves("web-1")
-			if o.another("h1"); breaks {
-				o.store.Name("another")
-			}
-			o.believes()
-			o.changed(record.Record{Kind: record.Change, Machine: "web-1", Reason: fleet.ReasonGivenUp})
-		}},
-		{"L13", "a machine is said to have left, and runs on a host that nothing has struck", func(o court, breaks bool) {
-			o.another("h1")
-			o.passes(time.Minute)
-			o.shared(world.Domain{Kind: "host", Name: map[bool]string{true: "h2", false: "h1"}[breaks]})
-			o.passes(time.Minute)
-			o.changed(record.Record{Kind: record.Change, Reason: fleet.ReasonSizeDown, Machine: "web-1"})
-		}},
+		{"L13", "a removal is given up that was carried out, and hale knew what was built since",
+			func(o court, breaks bool) {
+				o.leaving["web-1"] = "planted-1"
+				o.leaves("web-1")
+				if o.another("h1"); breaks {
+					o.store.Name("another")
+				}
+				o.believes()
+				o.changed(record.Record{Kind: record.Change, Machine: "web-1", Reason: fleet.ReasonGivenUp})
+			}},
+		{"L13", "a machine is said to have left, and runs on a host that nothing has struck",
+			func(o court, breaks bool) {
+				o.another("h1")
+				o.passes(time.Minute)
+				o.shared(world.Domain{Kind: "host", Name: map[bool]string{true: "h2", false: "h1"}[breaks]})
+				o.passes(time.Minute)
+				o.changed(record.Record{Kind: record.Change, Reason: fleet.ReasonSizeDown, Machine: "web-1"})
+			}},
 		{"L9", "a size shrinks after a gap in the metric of an opinion that has a say at this time",
 			func(o court, breaks bool) {
 				z := reading(bounded(1, 6))
@@ -199,13 +201,14 @@ func excuses() []crime {
 // ahead are the laws of fleets that come first.
 func ahead() []crime {
 	return []crime{
-		{"after", "a further rung is acted on while a fleet that comes first does not serve", func(o court, breaks bool) {
-			o.Waits(map[bool]int{true: 1}[breaks])
-			o.stores(func(was, is *belief.Machine) {
-				was.Repair, is.Repair = healing("r1"), healing("r1")
-				is.Repair.Rung, is.Repair.Phase = 1, belief.PhaseAct
-			})
-		}},
+		{"after", "a further rung is acted on while a fleet that comes first does not serve",
+			func(o court, breaks bool) {
+				o.Waits(map[bool]int{true: 1}[breaks])
+				o.stores(func(was, is *belief.Machine) {
+					was.Repair, is.Repair = healing("r1"), healing("r1")
+					is.Repair.Rung, is.Repair.Phase = 1, belief.PhaseAct
+				})
+			}},
 		{"after", "a second hale begins a repair while a fleet that comes first has long not served",
 			func(o court, breaks bool) {
 				o.Waits(map[bool]int{true: 1}[breaks])

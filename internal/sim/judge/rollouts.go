@@ -26,7 +26,8 @@ func (j rolled) Ordered(kind fleet.OrderKind) bool { return j.wishes.ever(kind, 
 // Stood implements rollouts.Court.
 func (j rolled) Stood(machine, old, image string) bool {
 	vm := j.w.Current(machine)
-	return vm != nil && vm.ID != old && vm.Image == image && vm.Mark.Certified && j.w.Now()-vm.Born >= j.spec.Update.Soak
+	return vm != nil && vm.ID != old && vm.Image == image && vm.Mark.Certified &&
+		j.w.Now()-vm.Born >= j.spec.Update.Soak
 }
 
 // InService implements rollouts.Court.

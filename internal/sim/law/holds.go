@@ -89,8 +89,8 @@ func has(holds []belief.Hold, h *belief.Hold) bool {
 // seenWithin is how long after a change a listing shows it.
 const seenWithin = 30 * time.Second
 
-// keeps judges that a host begins to be held for its provider: the policy says so, its provider has it empty, and it was
-// not held for that already.
+// keeps judges that a host begins to be held for its provider: the policy says so, its provider has it empty, and it
+// was not held for that already.
 func (h *Holds) keeps(host fleet.HostName, sight Sight) {
 	at, before := h.kept[host]
 	switch {

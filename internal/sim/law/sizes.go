@@ -160,8 +160,8 @@ func (s *Sizes) shrinks(by fleet.OpinionName, size int, now Now) {
 }
 
 // reads reports whether the size rests on readings where the opinion moves it, and since when these have no gap: but
-// for a schedule, which rests on the time of day, while no opinion on a metric has a say. Steps that never lead to fewer
-// machines than there are have none in that.
+// for a schedule, which rests on the time of day, while no opinion on a metric has a say. Steps that never lead to
+// fewer machines than there are have none in that.
 func (s *Sizes) reads(by fleet.OpinionName, size int) (since time.Duration, is bool) {
 	scheduled, read := false, false
 	since = s.began

@@ -151,9 +151,9 @@ func (t *Trials) Goes(machine, id string) bool {
 	return false
 }
 
-// serves checks that a machine that serves is not taken away by an update, nor where one beyond the size is to serve for
-// it, while fewer of the others serve than the policy wants: by what was stored of them (S39). One that is known to fail
-// serves no one.
+// serves checks that a machine that serves is not taken away by an update, nor where one beyond the size is to serve
+// for it, while fewer of the others serve than the policy wants: by what was stored of them (S39). One that is known to
+// fail serves no one.
 func serves(c Court, was, is *belief.Machine) {
 	u, size := c.Update()
 	least := u.InService.Of(size)
@@ -191,7 +191,8 @@ func Came(l *belief.Ledger, has *world.VM) bool {
 func TakesBack(c Court, is *belief.Machine, l *belief.Ledger, has *world.VM) {
 	undoes := l != nil && l.Update != nil && l.Update.Undoes != nil && l.Update.Order == is.Repair.Order
 	if undoes && has != nil && stands(&l.Template, has) {
-		c.Broken("L3", string(is.Name), "it is built anew since an update is taken back, and it has the template in force")
+		c.Broken("L3", string(is.Name), "it is built anew since an update is taken back, and it has the template in "+
+			"force")
 	}
 }
 

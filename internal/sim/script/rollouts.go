@@ -46,8 +46,8 @@ func Rolled(spec policy.Spec, seed uint64) policy.Spec {
 	return spec
 }
 
-// surge draws how many machines there may be beyond the size, by a stream of its own: most fleets have none, and a fleet
-// with spares, or with disks to be kept, never has.
+// surge draws how many machines there may be beyond the size, by a stream of its own: most fleets have none, and a
+// fleet with spares, or with disks to be kept, never has.
 func surge(spec *policy.Spec, seed uint64) int {
 	r := rand.New(rand.NewPCG(seed, 0x7375726765))
 	if _, kept := spec.Template.DiskLost(); kept || spec.Spares.Count > 0 || spec.Adopt.Selects() || r.IntN(2) == 0 {
