@@ -15,7 +15,7 @@ import (
 // Choose opens the machines that are to be changed next: as many as may try the template first, or as many as the batch
 // and the budget have room for. One beyond the size goes first, then one that failed on yet another template, then
 // spares, which serve no one, and then those that the policy names. A machine that serves is taken only where no spare
-// of the template can take its place before.
+// of the template can take its place before, and, where some are to come beyond the size, once one of them serves.
 func Choose(r *round.Round, l *belief.Ledger) {
 	p := progressOf(r, l)
 	if l.Update.IsPaused() || len(r.S.Unready) > 0 || ask(r, l, p.begun()).holds != "" {
@@ -39,6 +39,9 @@ func Choose(r *round.Round, l *belief.Ledger) {
 	}
 	slices.SortStableFunc(fit, func(a, b int) int { return compare(r, l, a, b) })
 	free, stands, trying := dispensable(r, l), standIns(r, l), 0
+	if awaits(r, l) { // what another order left beyond the size proves nothing of this template
+		free = 0
+	}
 	if !l.Update.Proven {
 		trying = min(pilots(r), p.serving) - p.tries // a spare proves nothing before it serves
 	}

@@ -858,6 +858,21 @@ func goings() []crime {
 				Climb: belief.Climb{Aim: belief.AimAt(was.Current)}}
 			o.orderly(&was, &is, nil)
 		}},
+		{"S39", "a machine is changed before one beyond the size serves for that", func(o court, breaks bool) {
+			o.spec.Update.Surge = 1
+			for i := range o.store.Beliefs {
+				m := &o.store.Beliefs[i]
+				m.Health.Verdict, m.Current.Certified = belief.VerdictHealthy, true
+			}
+			o.surged["web-1"] = map[bool]fleet.OrderID{false: "o", true: "p"}[breaks]
+			o.booked = &belief.Ledger{Size: len(o.store.Beliefs)}
+			was := o.store.Beliefs[2]
+			is := was
+			is.Repair = &belief.Repair{Kind: belief.RepairUpdate, Order: "o", Calls: 1,
+				Climb: belief.Climb{Aim: belief.AimAt(was.Current)}}
+			o.renewed[string(is.Name)] = string(was.Current.ID)
+			o.orderly(&was, &is, nil)
+		}},
 		{"S39", "one beyond the size for another order is changed", func(o court, breaks bool) {
 			o.surged["web-2"] = map[bool]fleet.OrderID{false: "o", true: "p"}[breaks]
 			o.tries("web-2", "", false, o.spec.Update.Soak)

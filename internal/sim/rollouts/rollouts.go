@@ -152,9 +152,9 @@ func (t *Trials) Goes(machine, id string) bool {
 }
 
 // serves checks that a machine that serves is not taken away by an update, nor where one beyond the size is to serve
-// for it, while fewer of the others serve than the policy wants: by what was stored of them (S39). One that is known to
-// fail serves no one.
-func serves(c Court, was, is *belief.Machine) {
+// for it, while fewer of the others serve than the policy wants; and by an update not before one beyond the size serves
+// that came for it: by what was stored of them (S39). One that is known to fail serves no one.
+func (s Surged) serves(c Court, was, is *belief.Machine) {
 	u, size := c.Update()
 	least := u.InService.Of(size)
 	if u.Surge > 0 {
@@ -168,13 +168,18 @@ func serves(c Court, was, is *belief.Machine) {
 		return
 	}
 	n, serves := 0, false
+	comesFirst := u.Surge > 0 && is.Repair.Kind == belief.RepairUpdate && s[string(is.Name)] == ""
 	for m := range c.InService {
 		switch {
 		case m.Name == is.Name:
 			serves = true
 		case m.Repair == nil && isWell(m):
 			n++
+			comesFirst = comesFirst && s[string(m.Name)] != is.Repair.Order
 		}
+	}
+	if serves && comesFirst {
+		c.Broken("S39", string(is.Name), "it is changed, and none beyond the size serves that came for that")
 	}
 	if serves && n < least {
 		c.Broken("S39", string(is.Name), fmt.Sprintf("it is taken away, and %d others serve where %d are to", n, least))

@@ -35,7 +35,7 @@ func (s Surged) Takes(c Court, was, is *belief.Machine) {
 	}
 	if surges := kind == belief.RepairReplace || s[string(is.Name)] != ""; kind == belief.RepairUpdate ||
 		u.Surge > 0 && surges {
-		serves(c, was, is)
+		s.serves(c, was, is)
 	}
 }
 
