@@ -31,13 +31,6 @@ func Choose(r *round.Round, l *belief.Ledger) {
 	case batch > 0:
 		room = min(room, l.Update.Upto-p.changed) // the first batch is booked in this round
 	}
-	var fit []int
-	for i := range r.S.Machines {
-		if fits(&r.S.Machines[i].Machine, l) {
-			fit = append(fit, i)
-		}
-	}
-	slices.SortStableFunc(fit, func(a, b int) int { return compare(r, l, a, b) })
 	free, stands, trying := dispensable(r, l), standIns(r, l), 0
 	if awaits(r, l) { // what another order left beyond the size proves nothing of this template
 		free = 0
@@ -45,7 +38,7 @@ func Choose(r *round.Round, l *belief.Ledger) {
 	if !l.Update.Proven {
 		trying = min(pilots(r), p.serving) - p.tries // a spare proves nothing before it serves
 	}
-	for _, i := range fit {
+	for _, i := range inOrder(r, l) {
 		m := &r.S.Machines[i].Machine
 		switch serves := guard.Serves(m, &r.S.Spec, l); {
 		case serves && stands > 0 && (room > 0 || trying > 0): // first another takes its place
@@ -66,6 +59,18 @@ func Choose(r *round.Round, l *belief.Ledger) {
 		r.Chosen = append(r.Chosen, m.Name)
 		r.Open(i)
 	}
+}
+
+// inOrder lists the machines that may be changed, those that go first in front.
+func inOrder(r *round.Round, l *belief.Ledger) []int {
+	var fit []int
+	for i := range r.S.Machines {
+		if fits(&r.S.Machines[i].Machine, l) {
+			fit = append(fit, i)
+		}
+	}
+	slices.SortStableFunc(fit, func(a, b int) int { return compare(r, l, a, b) })
+	return fit
 }
 
 // anyRests reports whether a spare that is to be changed is turned off, or is just being turned off or on.

@@ -69,5 +69,7 @@ func TestOneBeyondTheSizeOfAnotherOrderIsNotChanged(t *testing.T) {
 	u.Order, u.Edition = "o2", 3
 	s.l = s.l.Updated(&u)
 	s.l.Removals = []belief.Removal{{Machine: "web-4", Why: fleet.ReasonSurgeOver, Named: true}}
-	s.chose(0, "web-3") // it serves until so many others do
+	s.chose(0) // it serves until so many others do, and stands in for none of the size
+	s.serves(s.surges())
+	s.chose(0, "web-2", "web-3") // as many as serve beyond the size, whatever they came for
 }

@@ -386,6 +386,9 @@ func (j *Judge) repairs(c Server, was, is *belief.Machine, records []record.Reco
 	}
 	if is.Repair != nil && (was.Repair == nil || is.Repair.ID != was.Repair.ID) {
 		j.begun(c, is)
+		if n, _ := is.Name.Ordinal(); is.Repair.Order.OfSpare() {
+			j.outages[n-1].freed = j.w.Now() // until now it was off as it was to be
+		}
 	}
 	if was.Repair != nil && was.Repair.Revives && is.Repair != nil && !ended && !is.Repair.Revives {
 		j.takesPlace(is)

@@ -1,6 +1,7 @@
 package judge
 
 import (
+	"fmt"
 	"slices"
 	"time"
 
@@ -227,15 +228,8 @@ func (j *Judge) expect(n int, from time.Duration) {
 		}
 		if o.open && o.from == from && !o.paged && !j.covered(n) {
 			j.score.Unhealed++
-			j.Broken(
-				"L8",
-				string(j.spec.Name.Machine(n)),
-				"down for "+script.Span(
-					j.w.Now()-from,
-				)+" ("+string(
-					o.struck,
-				)+"), neither healed nor in a person's hands",
-			)
+			j.Broken("L8", string(j.spec.Name.Machine(n)), fmt.Sprintf("down for %s (%s), neither healed nor in a "+
+				"person's hands", script.Span(j.w.Now()-from), o.struck))
 		}
 	})
 }

@@ -364,7 +364,7 @@ func (j *Judge) orderly(was, is *belief.Machine, records []record.Record) {
 			rollouts.TakesBack(rolled{j}, is, j.booked, j.w.VM(string(r.Target.ID)))
 		}
 	}
-	j.surged.Takes(rolled{j}, was, is)
+	j.surged.Takes(rolled{j}, was, is, j.wishes.posted[r.Order].Kind)
 	if law.Fails(was, r, records) {
 		j.Broken("L10", name, "a wanted change looks like a failure")
 	}

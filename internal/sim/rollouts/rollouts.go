@@ -167,23 +167,28 @@ func (s Surged) serves(c Court, was, is *belief.Machine) {
 	if fails := is.Incident != nil && !is.Incident.Blind(); least == 0 || !first || !isWell(was) || fails {
 		return
 	}
-	n, serves := 0, false
-	comesFirst := u.Surge > 0 && is.Repair.Kind == belief.RepairUpdate && s[string(is.Name)] == ""
+	n, serves, came := s.others(c, is)
+	if serves && n < least {
+		c.Broken("S39", string(is.Name), fmt.Sprintf("it is taken away, and %d others serve where %d are to", n, least))
+	}
+	if serves && u.Surge > 0 && is.Repair.Kind == belief.RepairUpdate && s[string(is.Name)] == "" && !came {
+		c.Broken("S39", string(is.Name), "it is changed, and none beyond the size serves that came for that")
+	}
+}
+
+// others counts those that serve beside the machine, by what was stored of them. It says whether that one serves, too,
+// and whether one of the others came beyond the size for the order that the machine is changed by.
+func (s Surged) others(c Court, is *belief.Machine) (n int, serves, came bool) {
 	for m := range c.InService {
 		switch {
 		case m.Name == is.Name:
 			serves = true
 		case m.Repair == nil && isWell(m):
 			n++
-			comesFirst = comesFirst && s[string(m.Name)] != is.Repair.Order
+			came = came || s[string(m.Name)] == is.Repair.Order
 		}
 	}
-	if serves && comesFirst {
-		c.Broken("S39", string(is.Name), "it is changed, and none beyond the size serves that came for that")
-	}
-	if serves && n < least {
-		c.Broken("S39", string(is.Name), fmt.Sprintf("it is taken away, and %d others serve where %d are to", n, least))
-	}
+	return n, serves, came
 }
 
 // Came reports whether an update is taken back, and the instance is not as the template in force says: it may go. There

@@ -26,15 +26,15 @@ func (s Surged) Goes(c Court, machine string) {
 }
 
 // Takes judges a wanted change of a machine: an update's, and, where one beyond the size is to serve for it, any that
-// takes the machine away.
-func (s Surged) Takes(c Court, was, is *belief.Machine) {
+// takes the machine away; one that a person orders away by its name goes at once.
+func (s Surged) Takes(c Court, was, is *belief.Machine, by fleet.OrderKind) {
 	u, _ := c.Update()
 	kind := is.Repair.Kind
 	if kind == belief.RepairUpdate {
 		s.changed(c, is)
 	}
-	if surges := kind == belief.RepairReplace || s[string(is.Name)] != ""; kind == belief.RepairUpdate ||
-		u.Surge > 0 && surges {
+	surges := kind == belief.RepairReplace || s[string(is.Name)] != ""
+	if by != fleet.OrderDelete && (kind == belief.RepairUpdate || u.Surge > 0 && surges) {
 		s.serves(c, was, is)
 	}
 }
