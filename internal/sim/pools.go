@@ -2,7 +2,6 @@ package sim
 
 import (
 	"net/netip"
-	"reflect"
 	"time"
 
 	"hale/internal/balancer"
@@ -52,6 +51,7 @@ type keeping struct {
 	memory []roster.Memory
 	words  []fleet.PoolWord
 	at     time.Duration // when the next pass is planned; 0: none is
+	shown  []situation.View
 }
 
 // beginPools begins to keep them, in a new term.
@@ -71,7 +71,7 @@ func (c *server) heedPools() {
 	}
 	f := c.published()
 	for i := range c.s.pools {
-		if wants, _ := c.wantedOf(&f, i); !reflect.DeepEqual(wants, c.keeping.were[i]) {
+		if wants, _ := c.wantedOf(&f, i); !wants.Equal(c.keeping.were[i]) {
 			c.readPools(poolHeed)
 		}
 	}
@@ -93,13 +93,15 @@ func (c *server) readPools(in time.Duration) {
 	})
 }
 
-// published is what the owner shows of the fleet.
+// published is what the owner shows of the fleet, until it is asked again.
 func (c *server) published() published.Fleet {
 	f := published.Fleet{State: *c.own.State(), Lease: max(c.lease.ends(c.s.w.Now())-c.s.w.Now(), 0)}
 	f.Now = c.now()
+	c.keeping.shown = c.keeping.shown[:0]
 	for i := range c.own.Len() {
-		f.Machines = append(f.Machines, situation.View{Machine: c.own.View(i).Machine})
+		c.keeping.shown = append(c.keeping.shown, situation.View{Machine: c.own.View(i).Machine})
 	}
+	f.Machines = c.keeping.shown
 	return f
 }
 

@@ -11,6 +11,7 @@ package pools
 import (
 	"context"
 	"log/slog"
+	"maps"
 	"reflect"
 	"slices"
 	"sync"
@@ -237,7 +238,7 @@ func (k *keeper) work(ctx context.Context) {
 	asked := false
 	for {
 		are := k.wants()
-		if now := time.Now(); asked || now.Sub(last) >= k.Every || !reflect.DeepEqual(are, were) {
+		if now := time.Now(); asked || now.Sub(last) >= k.Every || !maps.EqualFunc(are, were, roster.Fleet.Equal) {
 			last, were = now, are
 			k.pass(ctx, are, asked, now)
 		}
@@ -299,7 +300,7 @@ func (k *keeper) pass(ctx context.Context, fleets map[fleet.Name]roster.Fleet, a
 			}
 			continue
 		}
-		if done[s.Member] = s.State; !reflect.DeepEqual(k.wants(), fleets) {
+		if done[s.Member] = s.State; !maps.EqualFunc(k.wants(), fleets, roster.Fleet.Equal) {
 			break
 		}
 	}

@@ -41,6 +41,9 @@ type Fleet struct {
 	Clear bool
 }
 
+// Equal reports whether both want the same.
+func (f Fleet) Equal(g Fleet) bool { return f.Clear == g.Clear && maps.Equal(f.Wishes, g.Wishes) }
+
 // WantedBy returns how the fleet's members of the pool are to be, which serve at the port. False: this server says
 // nothing, since it does not own the fleet, or only observes it. While hale is not sure of what it sees, all members
 // stay as they are: unknown is not dead.

@@ -1,7 +1,9 @@
 package round
 
 import (
+	"cmp"
 	"slices"
+	"sort"
 	"time"
 
 	"hale/internal/core/belief"
@@ -52,8 +54,12 @@ func (r *Round) Open(n int) {
 
 // Ordered returns the index of the machine, and whether the fleet has it. Views are sorted by ordinal.
 func (r *Round) Ordered(name fleet.MachineName) (int, bool) {
-	i := slices.IndexFunc(r.S.Machines, func(v situation.View) bool { return v.Machine.Name == name })
-	return i, i >= 0
+	n, _ := name.Ordinal()
+	i, found := sort.Find(len(r.S.Machines), func(i int) int {
+		at, _ := r.S.Machines[i].Machine.Name.Ordinal()
+		return cmp.Compare(n, at)
+	})
+	return i, found && r.S.Machines[i].Machine.Name == name
 }
 
 // Rule says what became of an order to the whole.
