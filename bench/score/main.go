@@ -246,9 +246,9 @@ func (f flags) menu() []part {
 	})
 }
 
-// rolls reports whether other templates may be taken through the fleets of the part: small ones, with one owner or
-// several.
-func (p *part) rolls() bool { return !p.fenced && p.size <= 12 }
+// rolls reports whether other templates may be taken through the fleets of the part: with one owner or several, and not
+// of a thousand, where a change of all takes longer than the play.
+func (p *part) rolls() bool { return !p.fenced && p.size <= 200 }
 
 // survey plays the parts, each for its share of the machine-days, and at least one run of it.
 func (f flags) survey(kinds []script.Kind, rival sim.Rival) (survey.Reckoning, error) {

@@ -66,8 +66,8 @@ type Machine struct {
 	RetryAt fleet.Instant `json:",omitempty"`
 	// Incidents and Repairs count what there was, so that ids are never reused.
 	Incidents, Repairs uint64
-	// Anchor is where a call without an answer may yet take effect: until then nothing is built elsewhere, since only
-	// there its name is guarded.
+	// Anchor is where a call may yet take effect that had no answer, or that the provider carries out once more: until
+	// then nothing is built elsewhere, since only there its name is guarded.
 	Anchor *Anchor `json:",omitempty"`
 	// Change is the last wanted change of the machine that came to an end.
 	Change *Change `json:",omitempty"`
@@ -291,6 +291,12 @@ type Anchor struct {
 	Until fleet.Instant
 }
 
+// BindTo has nothing be built elsewhere than on the host while a call to build there that was sent then may take effect,
+// for the first time or once more (L1).
+func (m *Machine) BindTo(host fleet.HostName, sent fleet.Instant, spec *policy.Spec) {
+	m.Anchor = &Anchor{Host: host, Until: sent.Add(spec.BuildLimit())}
+}
+
 // Restart makes the belief good for a new owner: its clock is another, and what was seen before is old (L9, L15).
 // Deadlines that permit harm begin anew with their full length only when the owner sets them; here they restart from
 // now. A call that was under way has an unknown outcome.
@@ -308,7 +314,7 @@ func (m Machine) Restart(now fleet.Now, spec policy.Spec) Machine {
 		m.Health.Cause = CauseNone // a stop is remembered, so that a start by others is noticed
 	}
 	if m.Anchor != nil {
-		m.Anchor = &Anchor{Host: m.Anchor.Host, Until: now.Mono.Add(spec.BuildLimit())}
+		m.BindTo(m.Anchor.Host, now.Mono, &spec)
 	}
 	m.Attempts = append([]fleet.Instant(nil), m.Attempts...)
 	for i := range m.Attempts {

@@ -311,7 +311,7 @@ func (x exchange) halfMade() onward {
 // lostCall: an instance was asked for, the answer was lost, and it is not there. It may yet appear. The next one gets
 // another id on the same host, where the machine's name guards the place; and what was removed is proven off once more.
 func (x exchange) lostCall() onward {
-	x.M.Anchor = &belief.Anchor{Host: x.r.Next.Host, Until: x.Now().Add(x.Situation.Spec.BuildLimit())}
+	x.M.BindTo(x.r.Next.Host, x.Now(), &x.Situation.Spec)
 	x.r.Next = belief.Incarnation{}
 	x.r.LastOutcome = x.Now()
 	if !x.r.Target.None() && !x.r.Proof.Meets(fleet.ProofDeleted) {

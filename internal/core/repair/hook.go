@@ -94,16 +94,22 @@ func (x errands) provision() onward {
 	task, some := hooks.Next(&x.Situation.Spec, x.r)
 	switch {
 	case x.M.Health.Cause.Stopped() && x.FreshlySeen(x.r):
-		return x.failRung(fleet.ReasonNotVerified, string(x.M.Health.Cause))
+		return x.unprovisioned(fleet.ReasonNotVerified, string(x.M.Health.Cause))
 	case !some:
 		x.M.Current.Raw, x.M.Current.Spoilt, x.M.Provisioned = false, false, nil
 		return x.verifyFrom()
 	case x.M.Address.IsValid() && x.off() == "": // nothing is left out of what makes of it what it is to be
 		return x.do(&task)
 	case x.Situation.Now.Due(x.r.Deadline):
-		return x.failRung(cmp.Or(x.off(), fleet.ReasonNoAddress), "")
+		return x.unprovisioned(cmp.Or(x.off(), fleet.ReasonNoAddress), "")
 	}
 	return waits
+}
+
+// unprovisioned: the new instance, perhaps seconds old, is to be built anew, while its provider may yet build it again.
+func (x errands) unprovisioned(why fleet.Reason, detail string) onward {
+	x.M.BindTo(x.M.Current.Host, x.r.Deadline.Add(-x.Situation.Spec.BuildWithin), &x.Situation.Spec)
+	return x.failRung(why, detail)
 }
 
 // after runs the hooks after a repair. The machine is verified; when it fails again meanwhile, it is not.
@@ -244,7 +250,7 @@ func (x errands) fail(id fleet.HookID, h *policy.Hook, why fleet.Reason, detail 
 	case h.OnFailure != policy.HookStop:
 	case x.r.Phase == belief.PhaseProvision:
 		x.M.Current.Spoilt = hooks.Spent(h, why)
-		return x.failRung(why, failed)
+		return x.unprovisioned(why, failed)
 	case x.M.Repair.MayBeGivenUp():
 		return x.giveUpChange(why, failed)
 	default:

@@ -130,7 +130,7 @@ var reasons = map[fleet.Reason]reason{
 		"hale's store cannot go on, so hale has ended",
 		"put right what the detail names, then start hale again",
 	},
-	fleet.ReasonLateCall: {"the provider did not answer a call to build it, and may still carry it out",
+	fleet.ReasonLateCall: {"a call to build it was sent, and the provider may still carry it out",
 		"nothing needs to be done: hale goes on when the order can no longer be carried out: after the timeout of " +
 			"recreate, or two minutes"},
 	fleet.ReasonClockStep: {"this server's clock was set, so everything is judged afresh", ""},

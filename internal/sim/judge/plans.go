@@ -223,12 +223,13 @@ func (j *Judge) isBeyond(machine string) bool {
 	}
 	size, l := j.size+j.spec.Spares.Count, j.booked
 	booked := l != nil && (n > l.Size+len(l.Left) || slices.Contains(l.Left, n))
-	// how many there are to be is known here; which numbers they have is hale's choice
-	if l != nil && l.Size == size && !j.left[machine] {
-		return booked
+	switch {
+	case j.left[machine]:
+		return true
+	case l != nil && l.Size >= size: // how many there are to be is known here; which numbers, hale chooses
+		return booked // before a removal is booked, nothing that was beyond comes back by it
 	}
-	// before a removal is booked, nothing that was beyond comes back by it
-	return j.left[machine] || n > size+len(j.left) || booked && l.Size > size
+	return n > size+len(j.left)
 }
 
 // Asked is how many machines are asked for.
