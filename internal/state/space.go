@@ -4,7 +4,7 @@ import "fmt"
 
 // Space is how much room a store has on its disk and in its database.
 type Space struct {
-	Free, Total uint64 // bytes of the file system
+	Free, Total uint64 // bytes of the file system; a Total of 0: it is elsewhere, and not known
 	Reserve     uint64 // below which the store takes nothing
 	Used, Quota int64  // bytes of the database; a Quota of 0 is none
 	Alarmed     bool   // the database itself refuses writes for lack of room
@@ -43,7 +43,7 @@ func (r Space) low(want uint64, limit int64) string {
 		return "etcd has raised its quota alarm: the database takes nothing more"
 	case r.Quota > 0 && r.Used > limit:
 		return fmt.Sprintf("the database holds %d MiB; from %d MiB on it takes nothing more", r.Used>>20, r.Quota>>20)
-	case r.Free < want:
+	case r.Total > 0 && r.Free < want:
 		return fmt.Sprintf("%d MiB of %d MiB are free; below %d MiB the store takes nothing more",
 			r.Free>>20, r.Total>>20, r.Reserve>>20)
 	}

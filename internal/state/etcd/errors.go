@@ -63,7 +63,7 @@ func kindOf(err error, what intent) fault.Kind {
 
 // explain turns an error of etcd's client into one of the port. If the store ended
 // meanwhile, the reason for that is the better cause.
-func (s *Store) explain(ctx context.Context, err error, what intent, op, subject string) error {
+func (s *calls) explain(ctx context.Context, err error, what intent, op, subject string) error {
 	kind := kindOf(err, what)
 	switch {
 	case errors.Is(err, rpctypes.ErrCompacted):

@@ -1,7 +1,7 @@
-// Package etcd keeps hale's state in an etcd server inside hale's own process, with its data
-// in one folder. It implements the port of package state.
+// Package etcd keeps hale's state in etcd: in a server inside hale's own process, with its data in one folder (Open), or
+// in servers elsewhere, which several hales share (Connect). It implements the port of package state.
 //
-// What it promises:
+// What it promises of the server inside:
 //
 //   - What Commit acknowledged has been synced to disk.
 //   - It listens on no socket: the data can be reached through this process only.
@@ -17,7 +17,7 @@
 //     folder may stay locked until it does. A crash of the Go runtime inside etcd is not caught.
 //   - It fails as a whole within moments, too, when its folder is moved away, removed or replaced under it (ErrMoved).
 //
-// It is for a lone server: it does not form clusters.
+// The server inside is a lone one: it does not form clusters.
 //
 // The disk needs: two log segments of 64 MiB allocated in advance and up to two kept, a
 // snapshot of a few KiB, and the database, which grows to its quota and, while it is being
@@ -29,7 +29,12 @@ import (
 	"errors"
 	"log/slog"
 
+	"go.etcd.io/etcd/api/v3/mvccpb"
+	"go.etcd.io/etcd/api/v3/v3rpc/rpctypes"
+	clientv3 "go.etcd.io/etcd/client/v3"
+
 	"hale/internal/core/fault"
+	"hale/internal/state"
 )
 
 // The defaults of Options.
@@ -82,6 +87,15 @@ func (o *Options) complete() error {
 	return errors.Join(problems...)
 }
 
+// Store is an open store in a folder. It implements state.Store.
+type Store struct {
+	*calls
+	member *member
+	space  *space
+}
+
+var _ state.Measured = (*Store)(nil)
+
 // Open opens the store in the folder. ctx bounds the opening only; the caller closes the store.
 //
 // fault.Conflict: another process has the folder. fault.NoSpace: there is no room to begin a
@@ -96,11 +110,11 @@ func Open(ctx context.Context, opts Options) (*Store, error) {
 	if err != nil {
 		return nil, err
 	}
-	room := &space{
+	space := &space{
 		dir: opts.Dir, minFree: opts.MinFree, quota: opts.Quota,
 		free: opts.free, relief: make(chan struct{}, 1),
 	}
-	if err := checkSpace(opts.Dir, room); err != nil {
+	if err := checkSpace(opts.Dir, space); err != nil {
 		return nil, errors.Join(err, lock.Close())
 	}
 	if err := checkFiles(opts.Dir); err != nil {
@@ -110,10 +124,9 @@ func Open(ctx context.Context, opts Options) (*Store, error) {
 	if err != nil {
 		return nil, err
 	}
-	room.used = m.etcd.Server.Backend().SizeInUse
-	s := &Store{client: m.client(), member: m, space: room, log: opts.Logger,
-		revoking: make(chan struct{}, revokesAtOnce)}
-	s.ctx, s.end = context.WithCancelCause(context.WithoutCancel(ctx))
+	space.used = m.etcd.Server.Backend().SizeInUse
+	s := &Store{calls: newCalls(ctx, m.client(), opts.Logger), member: m, space: space}
+	s.room, s.watch = space, s.changes
 	if err := errors.Join(s.revokeAll(ctx), s.noteAlarm(ctx)); err != nil {
 		return nil, fault.New(fault.Transient, op, opts.Dir, errors.Join(err, s.Close()))
 	}
@@ -125,6 +138,29 @@ func Open(ctx context.Context, opts Options) (*Store, error) {
 	s.tasks.Go(func() { s.keepPlace(places) })
 	s.tasks.Go(s.keepWatch)
 	return s, nil
+}
+
+// changes begins to watch the server. Each watch has a stream of its own, straight from the server: etcd's client has
+// all watches of a process share one, and inside a process, where nothing buffers its messages, that stream stands still
+// for ever when many watches end at once.
+func (s *Store) changes(ctx context.Context, prefix string, after int64) (next, error) {
+	stream := s.member.etcd.Server.Watchable().NewWatchStream()
+	context.AfterFunc(ctx, func() {
+		_ = s.spawn(stream.Close) // an ended store ends its streams with the server
+	})
+	_, err := stream.Watch(ctx, clientv3.AutoWatchID, []byte(rangeStart(prefix)), []byte(state.PrefixEnd(prefix)),
+		after+1)
+	return func() ([]*mvccpb.Event, error) {
+		select {
+		case some := <-stream.Chan():
+			if some.CompactRevision != 0 {
+				return some.Events, rpctypes.ErrCompacted
+			}
+			return some.Events, nil
+		case <-ctx.Done():
+			return nil, errClosed
+		}
+	}, err
 }
 
 // keepWatch fails the store as a whole when its server cannot go on.
@@ -142,17 +178,6 @@ func (s *Store) keepWatch() {
 	s.finish(fault.New(fault.Permanent, "state.serve", s.space.dir, err))
 }
 
-// Failed is closed when the store cannot go on, or was closed; Err tells which.
-func (s *Store) Failed() <-chan struct{} { return s.ctx.Done() }
-
-// Err returns why the store cannot go on; nil while it can and after Close.
-func (s *Store) Err() error {
-	if err := context.Cause(s.ctx); !errors.Is(err, errClosed) {
-		return err
-	}
-	return nil
-}
-
 // Close ends all calls, watches and leases under way, and stops the server. Leases are not
 // revoked: they expire, or the next to open the folder revokes them. Close once.
 func (s *Store) Close() error {
@@ -168,10 +193,4 @@ func (s *Store) Close() error {
 		return fault.New(fault.Permanent, "state.close", s.space.dir, err)
 	}
 	return nil
-}
-
-func (s *Store) finish(cause error) {
-	s.mu.Lock()
-	defer s.mu.Unlock()
-	s.end(cause)
 }

@@ -69,7 +69,7 @@ func TestACallReturnsWithItsContextEvenIfTheStoreHangs(t *testing.T) {
 	defer cancel()
 	hang := make(chan struct{})
 	defer close(hang)
-	_, err := await(ctx, s, func() (int, error) {
+	_, err := await(ctx, s.calls, func(context.Context) (int, error) {
 		<-hang
 		return 1, nil
 	})

@@ -5,6 +5,8 @@ import (
 	"log/slog"
 	"testing"
 	"time"
+
+	clientv3 "go.etcd.io/etcd/client/v3"
 )
 
 // Compact makes the store forget its history, as its housekeeper does when it fills up.
@@ -44,4 +46,19 @@ func eventually(t *testing.T, what string, holds func() bool) {
 			t.Fatalf("waited in vain until %s", what)
 		}
 	}
+}
+
+// Compact makes the servers forget their history, as their own housekeeping does.
+func (s *Elsewhere) Compact(ctx context.Context) error {
+	now, err := s.client.Get(ctx, "any")
+	if err == nil {
+		_, err = s.client.Compact(ctx, now.Header.Revision, clientv3.WithCompactPhysical())
+	}
+	return err
+}
+
+// ConnectForTest opens a store in a server of its own.
+func ConnectForTest(t *testing.T) *Elsewhere {
+	t.Helper()
+	return serve(t).connect("")
 }

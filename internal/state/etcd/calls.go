@@ -11,9 +11,7 @@ import (
 	"time"
 
 	"go.etcd.io/etcd/api/v3/mvccpb"
-	"go.etcd.io/etcd/api/v3/v3rpc/rpctypes"
 	clientv3 "go.etcd.io/etcd/client/v3"
-	"go.etcd.io/etcd/server/v3/storage/mvcc"
 
 	"hale/internal/core/fault"
 	"hale/internal/state"
@@ -26,16 +24,15 @@ const pageSize = 1000
 // errClosed is the cause of errors after Close.
 var errClosed = errors.New("the store is closed")
 
-var _ state.Measured = (*Store)(nil)
-
-// Store is an open store. It implements state.Store.
-type Store struct {
+// calls are what is asked of an etcd server, in this process or elsewhere. They implement state.Store.
+type calls struct {
 	client *clientv3.Client
-	member *member
-	space  *space
+	room   room
+	watch  watch
+	limit  time.Duration // of one request; 0: it may take as long as who asks has time
 	log    *slog.Logger
 
-	// ctx ends with Close or when the member fails, its cause being why.
+	// ctx ends with Close or when the server fails for good, its cause being why.
 	ctx context.Context //nolint:containedctx // the store's own life, which each call joins to its caller's context
 	end context.CancelCauseFunc
 
@@ -45,13 +42,43 @@ type Store struct {
 	tasks sync.WaitGroup // calls, lease renewals and housekeeping
 }
 
+// room says whether a write that makes the store grow by n bytes is sent at all, and learns from how etcd refused one.
+type room interface {
+	check(n int) error
+	noteRefusal(err error)
+}
+
+// watch begins to watch for changes after the revision, until ctx ends. next waits for what the server tells: changes,
+// and an error of etcd's when there are no more.
+type watch func(ctx context.Context, prefix string, after int64) (next next, err error)
+
+type next func() ([]*mvccpb.Event, error)
+
+// Failed is closed when the store cannot go on, or was closed; Err tells which.
+func (s *calls) Failed() <-chan struct{} { return s.ctx.Done() }
+
+// Err returns why the store cannot go on; nil while it can and after Close.
+func (s *calls) Err() error {
+	if err := context.Cause(s.ctx); !errors.Is(err, errClosed) {
+		return err
+	}
+	return nil
+}
+
 var (
-	_ state.Store   = (*Store)(nil)
-	_ state.Scanner = (*Store)(nil)
+	_ state.Store   = (*calls)(nil)
+	_ state.Scanner = (*calls)(nil)
 )
 
+// newCalls returns calls that end with the store, which lives on when ctx ends.
+func newCalls(ctx context.Context, client *clientv3.Client, log *slog.Logger) *calls {
+	s := &calls{client: client, log: log, revoking: make(chan struct{}, revokesAtOnce)}
+	s.ctx, s.end = context.WithCancelCause(context.WithoutCancel(ctx))
+	return s
+}
+
 // Get implements state.Store.
-func (s *Store) Get(ctx context.Context, key string) (state.Entry, error) {
+func (s *calls) Get(ctx context.Context, key string) (state.Entry, error) {
 	const op = "state.get"
 	if err := state.CheckKey(op, key); err != nil {
 		return state.Entry{}, err
@@ -61,7 +88,9 @@ func (s *Store) Get(ctx context.Context, key string) (state.Entry, error) {
 		return state.Entry{}, err
 	}
 	defer done()
-	resp, err := await(ctx, s, func() (*clientv3.GetResponse, error) { return s.client.Get(ctx, key) })
+	resp, err := await(ctx, s, func(ctx context.Context) (*clientv3.GetResponse, error) {
+		return s.client.Get(ctx, key)
+	})
 	if err != nil {
 		return state.Entry{}, s.explain(ctx, err, reading, op, key)
 	}
@@ -72,7 +101,7 @@ func (s *Store) Get(ctx context.Context, key string) (state.Entry, error) {
 }
 
 // List implements state.Store.
-func (s *Store) List(ctx context.Context, prefix string) ([]state.Entry, int64, error) {
+func (s *calls) List(ctx context.Context, prefix string) ([]state.Entry, int64, error) {
 	const op = "state.list"
 	ctx, done, err := s.call(ctx, op, prefix)
 	if err != nil {
@@ -92,7 +121,7 @@ func (s *Store) List(ctx context.Context, prefix string) ([]state.Entry, int64, 
 }
 
 // pages reads all entries as of the revision at which the first page was read.
-func (s *Store) pages(ctx context.Context, prefix string) (entries []state.Entry, revision int64, err error) {
+func (s *calls) pages(ctx context.Context, prefix string) (entries []state.Entry, revision int64, err error) {
 	for p, err := range s.paged(ctx, prefix) {
 		if err != nil {
 			return nil, 0, err
@@ -109,11 +138,11 @@ type page struct {
 }
 
 // paged yields page by page as of the revision of the first, with etcd's own errors.
-func (s *Store) paged(ctx context.Context, prefix string) iter.Seq2[page, error] {
+func (s *calls) paged(ctx context.Context, prefix string) iter.Seq2[page, error] {
 	return func(yield func(page, error) bool) {
 		from, revision := rangeStart(prefix), int64(0)
 		for {
-			resp, err := await(ctx, s, func() (*clientv3.GetResponse, error) {
+			resp, err := await(ctx, s, func(ctx context.Context) (*clientv3.GetResponse, error) {
 				return s.client.Get(ctx, from, clientv3.WithRange(state.PrefixEnd(prefix)),
 					clientv3.WithLimit(pageSize), clientv3.WithRev(revision))
 			})
@@ -137,7 +166,7 @@ func (s *Store) paged(ctx context.Context, prefix string) iter.Seq2[page, error]
 }
 
 // Scan implements state.Scanner.
-func (s *Store) Scan(ctx context.Context, prefix string) iter.Seq2[state.Entry, error] {
+func (s *calls) Scan(ctx context.Context, prefix string) iter.Seq2[state.Entry, error] {
 	const op = "state.scan"
 	return func(yield func(state.Entry, error) bool) {
 		ctx, done, err := s.call(ctx, op, prefix)
@@ -161,7 +190,7 @@ func (s *Store) Scan(ctx context.Context, prefix string) iter.Seq2[state.Entry, 
 }
 
 // Commit implements state.Store.
-func (s *Store) Commit(ctx context.Context, txn state.Txn) (int64, error) {
+func (s *calls) Commit(ctx context.Context, txn state.Txn) (int64, error) {
 	const op = "state.commit"
 	if err := txn.Validate(); err != nil {
 		return 0, err
@@ -171,14 +200,14 @@ func (s *Store) Commit(ctx context.Context, txn state.Txn) (int64, error) {
 		return 0, err
 	}
 	defer done()
-	if err := s.space.check(growth(txn)); err != nil {
+	if err := s.room.check(growth(txn)); err != nil {
 		return 0, fault.New(fault.NoSpace, op, txn.Subject(), err)
 	}
-	resp, err := await(ctx, s, func() (*clientv3.TxnResponse, error) {
+	resp, err := await(ctx, s, func(ctx context.Context) (*clientv3.TxnResponse, error) {
 		return s.client.Txn(ctx).If(compares(txn.If)...).Then(operations(txn)...).Commit()
 	})
 	if err != nil {
-		s.space.noteRefusal(err)
+		s.room.noteRefusal(err)
 		return 0, s.explain(ctx, err, writing, op, txn.Subject())
 	}
 	if !resp.Succeeded {
@@ -188,7 +217,7 @@ func (s *Store) Commit(ctx context.Context, txn state.Txn) (int64, error) {
 }
 
 // Watch implements state.Store.
-func (s *Store) Watch(ctx context.Context, prefix string, after int64) iter.Seq2[state.Event, error] {
+func (s *calls) Watch(ctx context.Context, prefix string, after int64) iter.Seq2[state.Event, error] {
 	const op = "state.watch"
 	return func(yield func(state.Event, error) bool) {
 		caller := ctx
@@ -200,19 +229,11 @@ func (s *Store) Watch(ctx context.Context, prefix string, after int64) iter.Seq2
 			return
 		}
 		defer done()
-		changes, err := s.changes(ctx, prefix, after)
+		next, err := await(ctx, s, func(context.Context) (next, error) { return s.watch(ctx, prefix, after) })
 		for err == nil {
-			var some mvcc.WatchResponse
-			select {
-			case some = <-changes:
-			case <-ctx.Done():
-				err = errClosed
-				continue
-			}
-			if some.CompactRevision != 0 {
-				err = rpctypes.ErrCompacted
-			}
-			for _, e := range some.Events {
+			var events []*mvccpb.Event
+			events, err = next()
+			for _, e := range events {
 				if caller.Err() != nil || !yield(event(e), nil) {
 					return
 				}
@@ -224,23 +245,8 @@ func (s *Store) Watch(ctx context.Context, prefix string, after int64) iter.Seq2
 	}
 }
 
-// changes returns what the server tells of changes after the revision, until ctx ends. Each watch has a stream of its
-// own, straight from the server: etcd's client has all watches of a process share one, and inside a process, where
-// nothing buffers its messages, that stream stands still for ever when many watches end at once.
-func (s *Store) changes(ctx context.Context, prefix string, after int64) (<-chan mvcc.WatchResponse, error) {
-	stream := s.member.etcd.Server.Watchable().NewWatchStream()
-	context.AfterFunc(ctx, func() {
-		_ = s.spawn(stream.Close) // an ended store ends its streams with the server
-	})
-	return await(ctx, s, func() (<-chan mvcc.WatchResponse, error) {
-		_, err := stream.Watch(ctx, clientv3.AutoWatchID, []byte(rangeStart(prefix)), []byte(state.PrefixEnd(prefix)),
-			after+1)
-		return stream.Chan(), err
-	})
-}
-
 // Grant implements state.Store. etcd grants whole seconds, and at least MinLease.
-func (s *Store) Grant(ctx context.Context, ttl time.Duration) (state.Lease, error) {
+func (s *calls) Grant(ctx context.Context, ttl time.Duration) (state.Lease, error) {
 	const op = "state.grant"
 	if ttl <= 0 {
 		return nil, fault.New(fault.Invalid, op, ttl.String(), errors.New("a lease needs time"))
@@ -250,17 +256,17 @@ func (s *Store) Grant(ctx context.Context, ttl time.Duration) (state.Lease, erro
 		return nil, err
 	}
 	defer done()
-	if err := s.space.check(0); err != nil {
+	if err := s.room.check(0); err != nil {
 		return nil, fault.New(fault.NoSpace, op, ttl.String(), err)
 	}
 	asking, cancel := context.WithTimeout(asking, ttl) // a later answer is of no use
 	defer cancel()
 	sent := time.Now()
-	resp, err := await(asking, s, func() (*clientv3.LeaseGrantResponse, error) {
-		return s.client.Grant(asking, int64(math.Ceil(ttl.Seconds())))
+	resp, err := await(asking, s, func(ctx context.Context) (*clientv3.LeaseGrantResponse, error) {
+		return s.client.Grant(ctx, int64(math.Ceil(ttl.Seconds())))
 	})
 	if err != nil {
-		s.space.noteRefusal(err)
+		s.room.noteRefusal(err)
 		return nil, s.explain(asking, err, granting, op, ttl.String())
 	}
 	lease := keepalive.New(keepalive.Options{
@@ -278,8 +284,8 @@ func (s *Store) Grant(ctx context.Context, ttl time.Duration) (state.Lease, erro
 	return lease, nil
 }
 
-func (s *Store) renew(ctx context.Context, id clientv3.LeaseID) (time.Duration, error) {
-	resp, err := await(ctx, s, func() (*clientv3.LeaseKeepAliveResponse, error) {
+func (s *calls) renew(ctx context.Context, id clientv3.LeaseID) (time.Duration, error) {
+	resp, err := await(ctx, s, func(ctx context.Context) (*clientv3.LeaseKeepAliveResponse, error) {
 		return s.client.KeepAliveOnce(ctx, id)
 	})
 	if err != nil {
@@ -288,7 +294,7 @@ func (s *Store) renew(ctx context.Context, id clientv3.LeaseID) (time.Duration, 
 	return seconds(resp.TTL), nil
 }
 
-func (s *Store) revoke(ctx context.Context, id clientv3.LeaseID) error {
+func (s *calls) revoke(ctx context.Context, id clientv3.LeaseID) error {
 	const op = "state.revoke"
 	ctx, done, err := s.call(ctx, op, "")
 	if err != nil {
@@ -303,7 +309,7 @@ func (s *Store) revoke(ctx context.Context, id clientv3.LeaseID) error {
 	if err := ctx.Err(); err != nil {
 		return s.explain(ctx, err, renewing, op, "")
 	}
-	_, err = await(ctx, s, func() (*clientv3.LeaseRevokeResponse, error) { return s.client.Revoke(ctx, id) })
+	_, err = await(ctx, s, func(ctx context.Context) (*clientv3.LeaseRevokeResponse, error) { return s.client.Revoke(ctx, id) })
 	if err != nil {
 		return s.explain(ctx, err, renewing, op, "")
 	}
@@ -312,7 +318,7 @@ func (s *Store) revoke(ctx context.Context, id clientv3.LeaseID) error {
 
 // call begins a call: it fails at once, with nothing sent, if the caller's context or the
 // store has ended; else the context it returns ends with either.
-func (s *Store) call(ctx context.Context, op, subject string) (context.Context, func(), error) {
+func (s *calls) call(ctx context.Context, op, subject string) (context.Context, func(), error) {
 	if err := ctx.Err(); err != nil {
 		return nil, nil, fault.New(fault.Transient, op, subject, err)
 	}
@@ -324,7 +330,7 @@ func (s *Store) call(ctx context.Context, op, subject string) (context.Context, 
 }
 
 // bind returns a context that ends with ctx, with the store, or when done is called.
-func (s *Store) bind(ctx context.Context) (bound context.Context, done func()) {
+func (s *calls) bind(ctx context.Context) (bound context.Context, done func()) {
 	bound, cancel := context.WithCancelCause(ctx)
 	stop := context.AfterFunc(s.ctx, func() { cancel(context.Cause(s.ctx)) })
 	return bound, func() {
@@ -335,15 +341,20 @@ func (s *Store) bind(ctx context.Context) (bound context.Context, done func()) {
 
 // await makes a call that may outlast its context: inside one process, reading etcd means taking its locks, which it
 // holds while its disk hangs. An abandoned call ends when etcd answers; until then Close does not pull the server from
-// under it.
-func await[T any](ctx context.Context, s *Store, call func() (T, error)) (T, error) {
+// under it. What is asked of a server elsewhere gets no more time than the limit: another one may answer.
+func await[T any](ctx context.Context, s *calls, call func(context.Context) (T, error)) (T, error) {
 	type answer struct {
 		value T
 		err   error
 	}
+	if s.limit > 0 {
+		bounded, cancel := context.WithTimeout(ctx, s.limit)
+		defer cancel()
+		ctx = bounded
+	}
 	answers := make(chan answer, 1)
 	if err := s.spawn(func() {
-		value, err := call()
+		value, err := call(ctx)
 		answers <- answer{value, err}
 	}); err != nil {
 		return *new(T), err
@@ -357,7 +368,7 @@ func await[T any](ctx context.Context, s *Store, call func() (T, error)) (T, err
 }
 
 // spawn runs a task that Close waits for, unless the store has ended.
-func (s *Store) spawn(run func()) error {
+func (s *calls) spawn(run func()) error {
 	s.mu.Lock()
 	defer s.mu.Unlock()
 	if s.ctx.Err() != nil {
@@ -365,6 +376,13 @@ func (s *Store) spawn(run func()) error {
 	}
 	s.tasks.Go(run)
 	return nil
+}
+
+// finish ends the store, and with it all calls, watches and leases under way.
+func (s *calls) finish(cause error) {
+	s.mu.Lock()
+	defer s.mu.Unlock()
+	s.end(cause)
 }
 
 // growth returns by how many bytes the transaction may make the store grow. One that only
