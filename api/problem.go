@@ -51,6 +51,7 @@ const (
 	CodeTooSlow         = "too_slow"  // the body did not come in time
 	CodeMediaType       = "media_type"
 	CodeStore           = "store"
+	CodeStandby         = "standby"       // another server looks after the fleets, or none does yet
 	CodeConfiguration   = "configuration" // the file is wrong; Lines say what
 	CodeRefused         = "refused"
 	CodeOccupied        = "occupied"        // something else is under way there; Detail says who ordered it
@@ -96,6 +97,7 @@ var problems = map[string]struct {
 	CodeTooSlow:         {http.StatusRequestTimeout, "the request came too slowly"},
 	CodeMediaType:       {http.StatusUnsupportedMediaType, "the request's media type is not known"},
 	CodeStore:           {http.StatusServiceUnavailable, "the store does not answer"},
+	CodeStandby:         {http.StatusServiceUnavailable, "the server stands by"},
 	CodeConfiguration:   {http.StatusUnprocessableEntity, "the configuration is not valid"},
 	CodeRefused:         {http.StatusConflict, "it is refused as things stand"},
 	CodeOccupied:        {http.StatusConflict, "something else is under way there"},

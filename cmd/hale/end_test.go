@@ -155,13 +155,14 @@ func (e *ending) write(file, text string) {
 	e.must(os.Rename(e.path("new"), file))
 }
 
-func (e *ending) start() {
+func (e *ending) start(args ...string) {
 	program, err := exec.LookPath("hale")
 	e.must(err)
 	log, err := os.OpenFile(e.path("log"), os.O_CREATE|os.O_APPEND|os.O_WRONLY, 0o600)
 	e.must(err)
 	defer log.Close()
-	cmd := exec.Command(program, "run", e.path("hale.yaml"), "--data-dir", e.path("data"), "--socket", e.path("sock"))
+	cmd := exec.Command(program, append([]string{"run", e.path("hale.yaml"), "--data-dir", e.path("data"), "--socket",
+		e.path("sock")}, args...)...)
 	cmd.Stdout, cmd.Stderr = log, log
 	e.must(cmd.Start())
 	ended := make(chan struct{})
@@ -297,6 +298,15 @@ func (e *ending) end(within time.Duration) time.Duration {
 
 func (e *ending) await(what string, holds func(api.Status) bool) {
 	e.Helper()
+	e.until(what, func() bool {
+		s, err := e.client.Status(e.Context())
+		return err == nil && holds(s)
+	})
+}
+
+// until waits for what holds while hale runs.
+func (e *ending) until(what string, holds func() bool) {
+	e.Helper()
 	limit := time.NewTimer(2*patience + time.Duration(e.fleets)*time.Second)
 	defer limit.Stop()
 	look := time.NewTicker(50 * time.Millisecond)
@@ -310,7 +320,7 @@ func (e *ending) await(what string, holds func(api.Status) bool) {
 		case <-limit.C:
 			e.Fatalf("not in time: %s", what)
 		}
-		if s, err := e.client.Status(e.Context()); err == nil && holds(s) {
+		if holds() {
 			return
 		}
 	}

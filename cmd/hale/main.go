@@ -37,7 +37,8 @@ func control(ctx context.Context, o command.RunOptions) error {
 	defer signal.Stop(hangups)
 	a, err := app.New(app.Options{
 		Version: versionOf(debug.ReadBuildInfo()), Config: o.Config, DataDir: o.DataDir, Socket: o.Socket,
-		Readers: o.Readers, Logger: o.Logger, Load: o.Load, Hangups: hangups,
+		Readers: o.Readers, Server: o.Server, ThisFile: o.ThisFile, Logger: o.Logger, Load: o.Load,
+		Hangups: hangups,
 	})
 	if err != nil {
 		return err

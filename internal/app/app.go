@@ -21,6 +21,7 @@ import (
 	"hale/internal/app/lists"
 	"hale/internal/app/pools"
 	"hale/internal/app/porter"
+	"hale/internal/app/standby"
 	"hale/internal/app/streams"
 	"hale/internal/app/systemd"
 	"hale/internal/app/troubles"
@@ -31,6 +32,7 @@ import (
 	"hale/internal/metrics"
 	"hale/internal/owner/published"
 	"hale/internal/state"
+	"hale/internal/state/active"
 	"hale/internal/state/beliefs"
 	"hale/internal/state/etcd"
 	"hale/internal/state/format"
@@ -45,10 +47,15 @@ type Options struct {
 	Socket  string
 	Readers string // the members of this group may read on the socket; empty: none
 	Logger  *slog.Logger
+	Server  string // what this server is called; empty: as the machine
+	// ThisFile lets it look after fleets although the server that did so last had another configuration of them.
+	ThisFile bool
 	// Load reads the configuration again, for a reload; nil: it cannot be.
 	Load func() (*config.Config, error)
 	// Hangups ask for a reload, as the command does; nil: none come.
 	Hangups <-chan os.Signal
+	// took is told what the file says once that is in force; nil: nobody asks.
+	took func(context.Context, *config.Config)
 }
 
 func (o Options) validate() error {
@@ -74,11 +81,14 @@ func New(o Options) (*App, error) {
 	if err := o.validate(); err != nil {
 		return nil, fault.New(fault.Invalid, "app.new", "", err)
 	}
-	server, err := os.Hostname()
-	if err != nil {
-		return nil, fault.New(fault.Permanent, "app.new", "", err)
+	if o.Server == "" {
+		name, err := os.Hostname()
+		if err != nil {
+			return nil, fault.New(fault.Permanent, "app.new", "", err)
+		}
+		o.Server = name
 	}
-	return &App{opts: o, server: server}, nil
+	return &App{opts: o, server: o.Server}, nil
 }
 
 // endWithin is how long Run may take to end when it was told to.
@@ -111,6 +121,9 @@ func endsSoon(ctx context.Context, log *slog.Logger, work func(context.Context) 
 
 // work opens the store, and controls the fleets until ctx ends.
 func (a *App) work(ctx context.Context) error {
+	if a.opts.Config.Etcd.Used() {
+		return a.share(ctx)
+	}
 	store, err := etcd.Open(ctx, etcd.Options{Dir: a.opts.DataDir, Logger: a.opts.Logger})
 	if err != nil {
 		return err
@@ -121,6 +134,28 @@ func (a *App) work(ctx context.Context) error {
 		return lost
 	}
 	return err
+}
+
+// share controls the fleets whenever this server is the active one of those that share the store.
+func (a *App) share(ctx context.Context) error {
+	return standby.Run(ctx, standby.Options{
+		Config: a.opts.Config, Load: a.opts.Load, Server: a.server, Version: a.opts.Version, Anyway: a.opts.ThisFile,
+		Logger: a.opts.Logger,
+		Surface: func(ctx context.Context, waits func() string) error {
+			listener, err := socket.Listen(ctx, a.opts.Socket, a.opts.Readers)
+			if err != nil {
+				return err
+			}
+			systemd.Lives(ctx, a.opts.Logger)
+			return standby.Answer(ctx, listener, waits)
+		},
+		Work: func(ctx context.Context, c *config.Config, office *active.Office) error {
+			now := *a
+			now.opts.Config = c
+			now.opts.took = func(ctx context.Context, c *config.Config) { standby.Note(ctx, office, c, a.opts.Logger) }
+			return now.furnish(ctx, office)
+		},
+	})
 }
 
 // guard runs what lives on the store, and ends it when the store fails.

@@ -31,6 +31,7 @@ type desk struct {
 	load func() (*config.Config, error)
 	site *site
 	log  *slog.Logger
+	took func(context.Context, *config.Config) // is told what the file says once that is in force; nil: nobody asks
 	mu   sync.Mutex
 	// next is the configuration that waits for a person's word, since fleets in it look renamed; nil: none does.
 	next *config.Config
@@ -46,7 +47,7 @@ type takenOver struct {
 }
 
 func newDesk(o Options, s *site) *desk {
-	d := &desk{load: o.Load, site: s, log: o.Logger}
+	d := &desk{load: o.Load, site: s, log: o.Logger, took: o.took}
 	d.taken.Store(&takenOver{at: time.Now()})
 	return d
 }
@@ -105,6 +106,9 @@ func (d *desk) reload(ctx context.Context) (api.Changes, error) {
 		return api.Changes{}, err
 	}
 	d.await(next, renamed)
+	if d.took != nil {
+		d.took(ctx, next)
+	}
 	d.log.Info("the configuration is reloaded", "differences", len(differences))
 	for _, u := range left {
 		d.log.Warn("the machines of a fleet that left the configuration run on, and nothing watches them",
@@ -322,6 +326,8 @@ func subject(d change.Difference) string {
 		return "discovery"
 	case change.HeartbeatsChanged:
 		return "heartbeats"
+	case change.StateChanged:
+		return "state"
 	case change.TelemetryChanged:
 		return "telemetry"
 	default:

@@ -4,6 +4,7 @@ import (
 	"context"
 	"errors"
 	"fmt"
+	"reflect"
 	"slices"
 
 	"hale/internal/app/troubles"
@@ -121,9 +122,17 @@ func (a adapter) widen(c *config.Config, s *site) {
 var errMoved = errors.New("hale does not move machines between providers: give the fleet another name, and its old " +
 	"machines are let go")
 
-// movable is fault.Invalid when a fleet names another provider than before: it can neither be applied, nor wait.
+// errStore says that another store is named than the one in use.
+var errStore = errors.New("state: hale goes on with the state that it has until it is started again; take the change " +
+	"back, or stop hale, see docs/guide/shared-state.md, and start it again")
+
+// movable is fault.Invalid when a fleet names another provider than before, or the state is to be elsewhere: it can
+// neither be applied, nor wait.
 func movable(was, is *config.Config) error {
 	var moved []error
+	if !reflect.DeepEqual(was.Etcd, is.Etcd) {
+		moved = append(moved, errStore)
+	}
 	for _, d := range change.Fleets(was.Fleets, is.Fleets) {
 		if d.Kind == change.ProviderChanged {
 			moved = append(moved,
@@ -138,7 +147,7 @@ func movable(was, is *config.Config) error {
 
 // unmoved is movable for what runs next: the store knows where the machines of each fleet are.
 func unmoved(ctx context.Context, store state.Store, is *config.Config) error {
-	was := &config.Config{}
+	was := &config.Config{Etcd: is.Etcd}
 	for _, f := range is.Fleets {
 		ledger, err := beliefs.InForce(ctx, store, f.Name)
 		if err != nil {

@@ -49,6 +49,7 @@ func compareShared(was, is *Config) []change.Difference {
 		{change.HeartbeatsChanged, was.Heartbeats == is.Heartbeats},
 		{change.AccessChanged, reflect.DeepEqual(was.API, is.API)},
 		{change.MetricsChanged, was.Metrics == is.Metrics},
+		{change.StateChanged, reflect.DeepEqual(was.Etcd, is.Etcd)},
 		{change.TelemetryChanged, reflect.DeepEqual(was.Telemetry, is.Telemetry)},
 	} {
 		if !part.same {

@@ -26,10 +26,7 @@ func compile(doc document, all kinds.All, f *keys.Finder) *Config {
 	c.Balancers, c.Pools = compileBalancers(doc, all, f)
 	c.Discovery = compileDiscovery(doc.discovery.Value, fleetNames(doc.fleets.Value), f)
 	c.Vantage = compileVantage(doc.vantage, f)
-	c.Heartbeats = compileHeartbeats(doc.heartbeats, f)
-	c.API = compileAPI(doc.api, fleetNames(doc.fleets.Value), f)
-	c.Metrics = Metrics{Machines: doc.metrics.Value.machines.Value}
-	c.Telemetry = compileTelemetry(doc.telemetry, all, f)
+	c.surround(doc, all, f)
 	c.Targets = compileTargets(doc.notify.Value, all, f)
 	recipients := map[string]policy.Recipient{}
 	for _, n := range doc.notify.Value {
@@ -63,6 +60,15 @@ func compile(doc document, all kinds.All, f *keys.Finder) *Config {
 	rivals(c, doc.fleets.Value, f)
 	after(c, doc.fleets.Value, f)
 	return c
+}
+
+// surround compiles how hale is reached, what it says by itself, and where its state is.
+func (c *Config) surround(doc document, all kinds.All, f *keys.Finder) {
+	c.Heartbeats = compileHeartbeats(doc.heartbeats, f)
+	c.API = compileAPI(doc.api, fleetNames(doc.fleets.Value), f)
+	c.Metrics = Metrics{Machines: doc.metrics.Value.machines.Value}
+	c.Etcd = compileEtcd(doc.state, f)
+	c.Telemetry = compileTelemetry(doc.telemetry, all, f)
 }
 
 // mistaken reports a fleet with the name of another fleet's machine.

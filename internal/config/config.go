@@ -34,6 +34,8 @@ type Config struct {
 	Metrics    Metrics    `json:",omitzero"`
 	// Telemetry is where traces and the journal go.
 	Telemetry Telemetry `json:",omitzero"`
+	// Etcd is where the state is, if not in hale's own data folder.
+	Etcd Etcd `json:",omitzero"`
 	// Passed are files of the folder that look like a part of the configuration and are not read.
 	Passed []string `json:"-"`
 }
@@ -181,6 +183,7 @@ func (d *document) merge(other document, f *keys.Finder) {
 	d.api = mergeOne(d.api, other.api, f)
 	d.metrics = mergeOne(d.metrics, other.metrics, f)
 	d.telemetry = mergeOne(d.telemetry, other.telemetry, f)
+	d.state = mergeOne(d.state, other.state, f)
 	d.vantage = mergeOne(d.vantage, other.vantage, f)
 }
 

@@ -20,6 +20,7 @@ import (
 	"hale/internal/core/fleet"
 	"hale/internal/core/policy"
 	"hale/internal/kinds"
+	"hale/internal/secret"
 )
 
 // sound parses what must be valid.
@@ -135,7 +136,8 @@ fleets:
 var ownApart = cmp.FilterPath(func(p cmp.Path) bool { return p.Last().String() == ".Settings" }, cmp.Ignore())
 
 // addresses compares addresses, which have unexported fields.
-var addresses = cmp.Comparer(func(a, b netip.Addr) bool { return a == b })
+var addresses = cmp.Options{cmp.Comparer(func(a, b netip.Addr) bool { return a == b }),
+	cmp.Comparer(func(a, b secret.Secret) bool { return a == b })}
 
 func TestDisksWithASize(t *testing.T) {
 	t.Parallel()

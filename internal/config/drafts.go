@@ -25,6 +25,7 @@ type document struct {
 	api        keys.At[apiDraft]
 	metrics    keys.At[metricsDraft]
 	telemetry  keys.At[telemetryDraft]
+	state      keys.At[stateDraft]
 }
 
 type providerDraft struct {

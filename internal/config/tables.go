@@ -71,6 +71,9 @@ func surfaces(all kinds.All) []keys.Field[document] {
 		keys.May("discovery", "Files that tell other programs which machines there are, by name. See "+
 			"docs/guide/discovery.md.", discoveryShape(),
 			func(d *document) *keys.At[[]keys.Named[listDraft]] { return &d.discovery }),
+		keys.May("state", "Where hale keeps its state. Without it, in its data folder, in an etcd server inside "+
+			"itself. A change counts from the next start. See docs/guide/shared-state.md.", stateShape(),
+			func(d *document) *keys.At[stateDraft] { return &d.state }),
 		keys.May("telemetry", "What leaves hale for those who look at many systems at once: traces, and the journal.",
 			telemetryShape(all), func(d *document) *keys.At[telemetryDraft] { return &d.telemetry }),
 	}

@@ -10,11 +10,13 @@ import (
 	"hale/internal/core/fault"
 )
 
-// The limits of one transaction, of etcd's making.
+// The limits of one transaction: etcd's own, less what one compare more takes (Guarded).
 const (
-	MaxOps   = 128                 // of compares, and of writes
-	MaxBytes = 3 * 1024 * 1024 / 2 // of keys and values, each operation counted with overheadBytes more
+	MaxOps   = 127                       // of compares, and of writes
+	MaxBytes = 3*1024*1024/2 - guardsMay // of keys and values, each operation counted with overheadBytes more
 )
+
+const guardsMay = 256 // bytes of a guard, at most
 
 // overheadBytes is more than what encoding adds to any single operation.
 const overheadBytes = 64
@@ -24,7 +26,19 @@ const overheadBytes = 64
 type Txn struct {
 	If   []Compare
 	Then []Write
+
+	guard []Compare // at most one
 }
+
+// Guarded returns the transaction with one compare more, which has a lease and no revision, and counts against none of
+// the limits.
+func (t Txn) Guarded(by Compare) Txn {
+	t.guard = []Compare{by}
+	return t
+}
+
+// Compares returns all that must hold.
+func (t Txn) Compares() []Compare { return slices.Concat(t.If, t.guard) }
 
 // Compare is a condition on one key. Without a lease, it holds if the key's revision is
 // Revision, where 0 means that the key does not exist. With a lease, it holds if the key

@@ -2,6 +2,7 @@
 # An exec provider for tests of hale's end: a file for each instance, a link for each name, and a mood in which calls are
 # answered.
 #   well: at once; slow: a second later, where something is changed; silent: never; transient: "not now"
+# Where there is a file for it, each call that changes something is noted, with the process that made it.
 # Of thousands of machines each call counts, so that it does by itself what it can: a process costs more than all else.
 read -r request
 # after sets $value to what follows the text up to the next quote; empty: the request has no such text.
@@ -35,6 +36,7 @@ if [ "$operation" = get ]; then
     echo "{\"result\":{\"instance\":$instance}}" && exit
 fi
 [ "$mood" = slow ] && sleep 1
+[ -f "$TRUTH/calls" ] && printf '%s %s %s\n' "$PPID" "$operation" "$id" >>"$TRUTH/calls"
 write() { printf '%s\n' "$1" >"$file.new" && mv "$file.new" "$file"; }
 # change writes the instance with the second text in place of the first, if that is in it.
 change() {

@@ -9,6 +9,7 @@ import (
 	"github.com/coreos/go-systemd/v22/daemon"
 
 	"hale/internal/core/fleet"
+	"hale/internal/defect"
 )
 
 // reported is how long an owner may be at one turn before the watchdog is not fed any more, as a share of the
@@ -40,6 +41,17 @@ func By(stuck func(time.Duration) (fleet.Name, bool), log *slog.Logger) Supervis
 	return Supervised{tell: tell, watchdog: watchdog, stuck: stuck, log: log}
 }
 
+// Lives says that a server that stands by is up, and lives, until ctx ends. It returns at once.
+func Lives(ctx context.Context, log *slog.Logger) {
+	s := By(func(time.Duration) (fleet.Name, bool) { return "", false }, log)
+	s.say(daemon.SdNotifyReady)
+	if s.watchdog > 0 {
+		go func() { // ends with ctx
+			_ = defect.Try(func() error { s.feed(ctx); return nil }) // if it panics, systemd starts hale again
+		}()
+	}
+}
+
 // Run says that hale is up, and that it lives until ctx ends; then, that it ends.
 func (s Supervised) Run(ctx context.Context) {
 	s.say(daemon.SdNotifyReady)
@@ -48,6 +60,11 @@ func (s Supervised) Run(ctx context.Context) {
 		<-ctx.Done()
 		return
 	}
+	s.feed(ctx)
+}
+
+// feed feeds the watchdog until ctx ends.
+func (s Supervised) feed(ctx context.Context) {
 	beat := time.NewTicker(s.watchdog / 4)
 	defer beat.Stop()
 	for {

@@ -35,7 +35,10 @@ type RunOptions struct {
 	DataDir string
 	Socket  string
 	Readers string // the members of this group may read on the socket
-	Logger  *slog.Logger
+	Server  string // what this server is called among those on one store; empty: as the machine
+	// ThisFile lets it become the active one although its file differs from that of the last one.
+	ThisFile bool
+	Logger   *slog.Logger
 }
 
 // PlanOptions are what a plan is made from.

@@ -204,7 +204,7 @@ func (s *calls) Commit(ctx context.Context, txn state.Txn) (int64, error) {
 		return 0, fault.New(fault.NoSpace, op, txn.Subject(), err)
 	}
 	resp, err := await(ctx, s, func(ctx context.Context) (*clientv3.TxnResponse, error) {
-		return s.client.Txn(ctx).If(compares(txn.If)...).Then(operations(txn)...).Commit()
+		return s.client.Txn(ctx).If(compares(txn.Compares())...).Then(operations(txn)...).Commit()
 	})
 	if err != nil {
 		s.room.noteRefusal(err)
@@ -247,6 +247,11 @@ func (s *calls) Watch(ctx context.Context, prefix string, after int64) iter.Seq2
 
 // Grant implements state.Store. etcd grants whole seconds, and at least MinLease.
 func (s *calls) Grant(ctx context.Context, ttl time.Duration) (state.Lease, error) {
+	return s.GrantOften(ctx, ttl, 0)
+}
+
+// GrantOften is Grant for a lease that is renewed as often as said.
+func (s *calls) GrantOften(ctx context.Context, ttl, every time.Duration) (state.Lease, error) {
 	const op = "state.grant"
 	if ttl <= 0 {
 		return nil, fault.New(fault.Invalid, op, ttl.String(), errors.New("a lease needs time"))
@@ -270,7 +275,7 @@ func (s *calls) Grant(ctx context.Context, ttl time.Duration) (state.Lease, erro
 		return nil, s.explain(asking, err, granting, op, ttl.String())
 	}
 	lease := keepalive.New(keepalive.Options{
-		ID: state.LeaseID(resp.ID), TTL: seconds(resp.TTL), SentAt: sent,
+		ID: state.LeaseID(resp.ID), TTL: seconds(resp.TTL), Every: every, SentAt: sent,
 		Renew:  func(ctx context.Context) (time.Duration, error) { return s.renew(ctx, resp.ID) },
 		Revoke: func(ctx context.Context) error { return s.revoke(ctx, resp.ID) },
 	})
@@ -423,8 +428,8 @@ func operations(txn state.Txn) []clientv3.Op {
 			ops = append(ops, clientv3.OpDelete(rangeStart(w.Key), clientv3.WithRange(w.End)))
 		}
 	}
-	if len(ops) == 0 && len(txn.If) > 0 {
-		ops = append(ops, clientv3.OpGet(txn.If[0].Key, clientv3.WithKeysOnly()))
+	if all := txn.Compares(); len(ops) == 0 && len(all) > 0 {
+		ops = append(ops, clientv3.OpGet(all[0].Key, clientv3.WithKeysOnly()))
 	}
 	return ops
 }

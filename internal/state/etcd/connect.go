@@ -6,6 +6,7 @@ import (
 	"errors"
 	"fmt"
 	"log/slog"
+	"slices"
 	"sync"
 	"time"
 
@@ -128,17 +129,19 @@ func (s *Elsewhere) Space() (state.Space, error) {
 	if len(problems) == len(s.endpoints) {
 		return state.Space{}, fault.New(fault.Transient, op, "", errors.Join(problems...))
 	}
+	room.Alarmed = s.full.is() || s.isAlarmed()
+	return room, nil
+}
+
+// isAlarmed reports whether a server says that it has no room. One that does not say so to this user may have none: a
+// write that it refuses tells.
+func (s *Elsewhere) isAlarmed() bool {
 	alarms, err := await(s.ctx, s.calls, func(ctx context.Context) (*clientv3.AlarmResponse, error) {
 		return s.client.AlarmList(ctx)
 	})
-	if err != nil { // a user that may not ask; what refuses a write says so, too
-		room.Alarmed = s.full.check(1) != nil
-		return room, nil
-	}
-	for _, a := range alarms.Alarms {
-		room.Alarmed = room.Alarmed || a.Alarm == pb.AlarmType_NOSPACE
-	}
-	return room, nil
+	return err == nil && slices.ContainsFunc(alarms.Alarms, func(a *pb.AlarmMember) bool {
+		return a.Alarm == pb.AlarmType_NOSPACE
+	})
 }
 
 // Close ends all calls, watches and leases under way. Leases are not revoked: they expire. Close once.
@@ -159,12 +162,16 @@ type fullness struct {
 
 // check implements room.
 func (f *fullness) check(n int) error {
-	f.mu.Lock()
-	defer f.mu.Unlock()
-	if n > 0 && time.Now().Before(f.until) {
+	if n > 0 && f.is() {
 		return rpctypes.ErrNoSpace
 	}
 	return nil
+}
+
+func (f *fullness) is() bool {
+	f.mu.Lock()
+	defer f.mu.Unlock()
+	return time.Now().Before(f.until)
 }
 
 // noteRefusal implements room.

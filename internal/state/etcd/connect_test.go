@@ -5,55 +5,31 @@ import (
 	"errors"
 	"log/slog"
 	"net/url"
-	"sync"
 	"testing"
 	"time"
 
 	"go.etcd.io/etcd/server/v3/embed"
-	"go.uber.org/zap"
 
 	"hale/internal/core/fault"
 	"hale/internal/state"
+	"hale/internal/testbed/etcdtest"
 )
 
-// servers are an etcd server as others run it, on loopback.
+// servers are an etcd server as others run it.
 type servers struct {
 	*testing.T
-	etcd *embed.Etcd
-	end  func()
-	at   []string
+	*etcdtest.Server
 }
 
-// serve starts one.
 func serve(t *testing.T, change ...func(*embed.Config)) *servers {
 	t.Helper()
-	anywhere := []url.URL{{Scheme: "http", Host: "127.0.0.1:0"}}
-	cfg := embed.NewConfig()
-	cfg.Dir, cfg.ZapLoggerBuilder = t.TempDir(), embed.NewZapLoggerBuilder(zap.NewNop())
-	cfg.ListenClientUrls, cfg.ListenPeerUrls, cfg.AdvertisePeerUrls = anywhere, anywhere, anywhere
-	cfg.InitialCluster = cfg.InitialClusterFromName(cfg.Name)
-	cfg.UnsafeNoFsync = true
-	for _, c := range change {
-		c(cfg)
-	}
-	e, err := embed.StartEtcd(cfg)
-	if err != nil {
-		t.Fatal(err)
-	}
-	end := sync.OnceFunc(e.Close)
-	t.Cleanup(end)
-	select {
-	case <-e.Server.ReadyNotify():
-	case <-time.After(30 * time.Second):
-		t.Fatal("etcd is not ready")
-	}
-	return &servers{T: t, etcd: e, end: end, at: []string{"http://" + e.Clients[0].Addr().String()}}
+	return &servers{t, etcdtest.Start(t, change...)}
 }
 
 // connect opens the store in them, and closes it when the test ends.
 func (s *servers) connect(prefix string) *Elsewhere {
 	s.Helper()
-	store, err := Connect(s.Context(), Shared{Endpoints: s.at, Prefix: prefix,
+	store, err := Connect(s.Context(), Shared{Endpoints: []string{s.URL}, Prefix: prefix,
 		Logger: slog.New(slog.NewTextHandler(s.Output(), nil))})
 	if err != nil {
 		s.Fatal(err)
@@ -96,7 +72,7 @@ func TestOthersInTheSameServersAreNotSeen(t *testing.T) {
 func TestALeaseOutlivesItsHale(t *testing.T) {
 	t.Parallel()
 	servers := serve(t)
-	store, err := Connect(t.Context(), Shared{Endpoints: servers.at, Logger: slog.New(slog.DiscardHandler)})
+	store, err := Connect(t.Context(), Shared{Endpoints: []string{servers.URL}, Logger: slog.New(slog.DiscardHandler)})
 	if err != nil {
 		t.Fatal(err)
 	}
@@ -127,7 +103,7 @@ func TestServersThatDoNotAnswer(t *testing.T) {
 	servers := serve(t)
 	store := servers.connect("")
 	put(t, store, "a", "1")
-	dir, at := servers.etcd.Config().Dir, servers.etcd.Clients[0].Addr().String()
+	dir, at := servers.Config().Dir, servers.Clients[0].Addr().String()
 	seen := make(chan string, 10)
 	go func() { // ends with the test
 		for e, err := range store.Watch(t.Context(), "", 0) {
@@ -136,7 +112,7 @@ func TestServersThatDoNotAnswer(t *testing.T) {
 			}
 		}
 	}()
-	servers.end()
+	servers.End()
 	if _, err := store.Get(t.Context(), "a"); !fault.Is(err, fault.Transient) {
 		t.Errorf("get = %v, want transient", err)
 	}
@@ -144,7 +120,7 @@ func TestServersThatDoNotAnswer(t *testing.T) {
 	if !fault.Is(err, fault.UnknownOutcome) {
 		t.Errorf("commit = %v, want an unknown outcome", err)
 	}
-	_, err = Connect(t.Context(), Shared{Endpoints: servers.at, Logger: slog.New(slog.DiscardHandler)})
+	_, err = Connect(t.Context(), Shared{Endpoints: []string{servers.URL}, Logger: slog.New(slog.DiscardHandler)})
 	if !fault.Is(err, fault.Transient) {
 		t.Errorf("connect = %v, want transient", err)
 	}

@@ -2,11 +2,15 @@ package etcd
 
 import (
 	"context"
+	"crypto/rand"
 	"log/slog"
+	"os"
 	"testing"
 	"time"
 
 	clientv3 "go.etcd.io/etcd/client/v3"
+
+	"hale/internal/testbed/etcdtest"
 )
 
 // Compact makes the store forget its history, as its housekeeper does when it fills up.
@@ -57,8 +61,12 @@ func (s *Elsewhere) Compact(ctx context.Context) error {
 	return err
 }
 
-// ConnectForTest opens a store in a server of its own.
+// ConnectForTest opens a store in a server of its own; or in the one that HALE_TEST_ETCD says, perhaps of another
+// version, below a prefix of its own: then the tests take turns (-parallel 1), since some forget the history.
 func ConnectForTest(t *testing.T) *Elsewhere {
 	t.Helper()
+	if at := os.Getenv("HALE_TEST_ETCD"); at != "" {
+		return (&servers{t, &etcdtest.Server{URL: at}}).connect("/" + rand.Text() + "/")
+	}
 	return serve(t).connect("")
 }

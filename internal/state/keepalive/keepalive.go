@@ -18,6 +18,7 @@ import (
 type Options struct {
 	ID     state.LeaseID
 	TTL    time.Duration // as granted; more than 0
+	Every  time.Duration // from one renewal to the next, if more often than by a third of the TTL; 0: by that
 	SentAt time.Time     // when the request for the grant was about to be sent
 
 	// Renew sends one renewal and returns the time granted from then on. It returns when its
@@ -44,12 +45,12 @@ func New(opts Options) *Lease {
 	return &Lease{opts: opts, lost: make(chan struct{}), deadline: opts.SentAt.Add(opts.TTL)}
 }
 
-// Run renews the lease, every third of its time, until ctx ends or the lease is lost, and
+// Run renews the lease, every third of its time or more often, until ctx ends or the lease is lost, and
 // leaves it lost. After a failed renewal it tries again sooner.
 func (l *Lease) Run(ctx context.Context) {
 	defer l.lose()
 	ttl := l.opts.TTL
-	next := l.opts.SentAt.Add(ttl / 3)
+	next := l.opts.SentAt.Add(l.pause(ttl))
 	for {
 		select {
 		case <-ctx.Done():
@@ -67,13 +68,21 @@ func (l *Lease) Run(ctx context.Context) {
 		case err == nil:
 			ttl = granted
 			l.extend(sent.Add(ttl))
-			next = sent.Add(ttl / 3)
+			next = sent.Add(l.pause(ttl))
 		case fault.Is(err, fault.NotFound):
 			return
 		default:
 			next = time.Now().Add(ttl / 10)
 		}
 	}
+}
+
+// pause is the time from one renewal to the next.
+func (l *Lease) pause(ttl time.Duration) time.Duration {
+	if every := l.opts.Every; every > 0 {
+		return min(every, ttl/3)
+	}
+	return ttl / 3
 }
 
 // renew bounds one attempt, so that a lost answer leaves time for another.

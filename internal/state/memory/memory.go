@@ -126,7 +126,7 @@ func (b *Backing) list(prefix string) ([]state.Entry, int64) {
 func (b *Backing) commit(txn state.Txn) (int64, error) {
 	b.mu.Lock()
 	defer b.mu.Unlock()
-	for _, c := range txn.If {
+	for _, c := range txn.Compares() {
 		if !b.holds(c) {
 			return 0, fault.New(fault.Conflict, "state.commit", c.Key, nil)
 		}

@@ -140,6 +140,11 @@ func (s *Store) Watch(ctx context.Context, prefix string, after int64) iter.Seq2
 
 // Grant implements state.Store.
 func (s *Store) Grant(ctx context.Context, ttl time.Duration) (state.Lease, error) {
+	return s.GrantOften(ctx, ttl, 0)
+}
+
+// GrantOften is Grant for a lease that is renewed as often as said.
+func (s *Store) GrantOften(ctx context.Context, ttl, every time.Duration) (state.Lease, error) {
 	if ttl <= 0 {
 		return nil, fault.New(fault.Invalid, "state.grant", ttl.String(), nil)
 	}
@@ -153,7 +158,7 @@ func (s *Store) Grant(ctx context.Context, ttl time.Duration) (state.Lease, erro
 		return nil, err
 	}
 	l := keepalive.New(keepalive.Options{
-		ID: id, TTL: ttl, SentAt: sent,
+		ID: id, TTL: ttl, Every: every, SentAt: sent,
 		Renew:  func(ctx context.Context) (time.Duration, error) { return s.renew(ctx, id) },
 		Revoke: func(ctx context.Context) error { return s.revoke(ctx, id) },
 	})

@@ -64,7 +64,7 @@ func leaseLives(r *room) {
 func leaseRevoked(r *room) {
 	lease, _ := r.grant(time.Minute)
 	held := r.own("a", lease)
-	if lost(lease) || lease.Remaining() <= 50*time.Second {
+	if lost(lease) || lease.Remaining() <= min(50*time.Second, r.longest-time.Second) {
 		r.Fatalf("a fresh lease of a minute has %v left", lease.Remaining())
 	}
 	for range 2 {

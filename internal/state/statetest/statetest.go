@@ -5,6 +5,7 @@
 package statetest
 
 import (
+	"cmp"
 	"context"
 	"fmt"
 	"strings"
@@ -24,6 +25,8 @@ type Setup struct {
 	Open func(t *testing.T) state.Store
 	// Compact makes the store forget all history up to now.
 	Compact func(t *testing.T, store state.Store)
+	// Longest is what a lease has left at most; 0: all of its time.
+	Longest time.Duration
 	// Around, if set, runs each case, for example in a testing/synctest bubble.
 	Around func(t *testing.T, run func(t *testing.T))
 }
@@ -39,7 +42,8 @@ func Run(t *testing.T, setup Setup) {
 		t.Run(name, func(t *testing.T) {
 			t.Parallel()
 			around(t, func(t *testing.T) {
-				examine(&room{T: t, Store: setup.Open(t), home: "home/", compact: setup.Compact})
+				examine(&room{T: t, Store: setup.Open(t), home: "home/", compact: setup.Compact,
+					longest: cmp.Or(setup.Longest, time.Hour)})
 			})
 		})
 	}
@@ -84,6 +88,7 @@ type room struct {
 	state.Store
 	home    string // prefix of the keys that the case looks at
 	compact func(*testing.T, state.Store)
+	longest time.Duration
 }
 
 func (r *room) ctx() context.Context {

@@ -163,7 +163,7 @@ func g(wg group, p provider) {
 		want: []string{
 			"may not import os",
 			"may not import context",
-			"may not import go.etcd.io/etcd/client/v3; only internal/state/etcd may",
+			"may not import go.etcd.io/etcd/client/v3; only internal/state/etcd or internal/testbed/etcdtest may",
 		},
 	},
 	"the core looks at the clock, compares it by hand, writes prose and starts a goroutine": {

@@ -87,6 +87,7 @@ var packages = []pkgRule{
 	{path: "internal/provider/providertest", floor: 1, step: 1},
 	{path: "internal/state", floor: 1},
 	{path: "internal/state/keepalive", floor: 1, step: 1},
+	{path: "internal/state/active", floor: 1, step: 1},
 	{path: "internal/state/journal", floor: 1, step: 1},
 	{path: "internal/state/inbox", floor: 1, step: 1},
 	{path: "internal/state/once", floor: 1, step: 2},
@@ -239,6 +240,7 @@ var packages = []pkgRule{
 	{path: "internal/app/lists", floor: 5},
 	{path: "internal/app/pools", floor: 5},
 	{path: "internal/app/porter", floor: 5},
+	{path: "internal/app/standby", floor: 5},
 	{path: "internal/app/streams", floor: 5},
 	{path: "internal/app/systemd", floor: 5},
 	{path: "internal/app/outlook", floor: 5},
@@ -262,6 +264,7 @@ var packages = []pkgRule{
 	{path: "internal/testbed/cloud", support: true, also: []string{"internal/testbed/lab"}},
 	{path: "internal/testbed/nettest", support: true},
 	{path: "internal/testbed/daemon", support: true},
+	{path: "internal/testbed/etcdtest", support: true},
 	{
 		path:    "internal/testbed/collector",
 		support: true,
@@ -313,12 +316,12 @@ var forTests = []string{
 	"internal/accel",
 	"internal/testbed/rabbit", "internal/testbed/vcsim", "internal/testbed/prometheus", "internal/program/programtest",
 	"internal/testbed/nettest", "internal/testbed/collector", "internal/testbed/people", "internal/testbed/haproxy",
-	"internal/testbed/traffic", "internal/testbed/octavia", "internal/testbed/octavia/front",
+	"internal/testbed/etcdtest", "internal/testbed/traffic", "internal/testbed/octavia", "internal/testbed/octavia/front",
 }
 
 // doors names, per foreign module, the packages that may import it in product code.
 var doors = map[string][]string{
-	"go.etcd.io/":                        {"internal/state/etcd"},
+	"go.etcd.io/":                        {"internal/state/etcd", "internal/testbed/etcdtest"},
 	"github.com/digitalocean/go-libvirt": {"internal/provider/libvirt", "internal/testbed/lab", "demo/lab"},
 	"libvirt.org/go/":                    {"internal/provider/libvirt", "internal/testbed/lab", "demo/lab"},
 	"github.com/gophercloud/":            {"internal/provider/openstack", "bench/openstack"},

@@ -1,0 +1,290 @@
+package main
+
+import (
+	"context"
+	"fmt"
+	"io"
+	"net"
+	"os"
+	"slices"
+	"strings"
+	"sync"
+	"syscall"
+	"testing"
+	"time"
+
+	"hale/api"
+	"hale/internal/state/active"
+	"hale/internal/testbed/etcdtest"
+	"hale/internal/testbed/nettest"
+)
+
+// together are servers that share their state in an etcd server, and a provider in processes of its own that notes which
+// of them made each call.
+type together struct {
+	*testing.T
+	at   string // where etcd answers
+	page int
+	all  map[string]*ending
+}
+
+// share begins with servers of the names, which are not started yet.
+func share(t *testing.T, names ...string) *together {
+	t.Helper()
+	c := &together{T: t, at: etcdtest.Start(t).URL, all: map[string]*ending{}}
+	var first *ending
+	for _, name := range names {
+		e := &ending{T: t, fleets: 1}
+		if first == nil {
+			first, c.page = e, e.listen()
+		}
+		e.begin(c.page)
+		c.all[name] = e
+		c.configure(name, first, 3)
+	}
+	c.Cleanup(c.tell)
+	first.feel("well")
+	first.write(first.path("truth/calls"), "")
+	return c
+}
+
+// configure writes a server's file: the truth is the first one's.
+func (c *together) configure(name string, first *ending, size int) {
+	program := first.path("truth.sh")
+	script, err := os.ReadFile("testdata/truth.sh")
+	first.must(err)
+	first.must(os.WriteFile(program, script, 0o755))
+	e := c.all[name]
+	e.must(os.WriteFile(e.path("hale.yaml"), fmt.Appendf(nil, `
+state: {etcd: {endpoints: [%q]}}
+providers: {lab: {type: exec, command: [%q], env: {TRUTH: %q}, poll: 1s}}
+fleets:
+  f0:
+    {provider: lab, size: %d, checks: {page: {tcp: {port: %d}}}, repair: {steps: [start: {}, recreate: {}]}}
+`, c.at, program, first.path("truth"), size, c.page), 0o600))
+}
+
+// tell logs what the servers logged, when the test failed.
+func (c *together) tell() {
+	for name, e := range c.all {
+		if log, err := os.ReadFile(e.path("log")); err == nil && c.Failed() {
+			c.Logf("%s:\n%s", name, log)
+		}
+	}
+}
+
+// starts begins a server under its name.
+func (c *together) starts(name string, args ...string) *ending {
+	c.all[name].start(append([]string{"--server", name}, args...)...)
+	return c.all[name]
+}
+
+// standsBy waits until the server says why it does not act.
+func (c *together) standsBy(name, why string) {
+	c.Helper()
+	e := c.all[name]
+	e.until(name+" says: "+why, func() bool {
+		_, err := e.client.Status(e.Context())
+		return err != nil && strings.Contains(err.Error(), why)
+	})
+}
+
+// calls returns which process called what of which instance, in order.
+func (c *together) calls(first *ending) []string {
+	said, err := os.ReadFile(first.path("truth/calls"))
+	first.must(err)
+	return strings.Split(strings.TrimSpace(string(said)), "\n")
+}
+
+func atWork(s api.Status) bool {
+	return slices.ContainsFunc(s.Fleets[0].Machines, func(m api.Machine) bool { return m.Repair != nil })
+}
+
+func allHealthy(e *ending) func(api.Status) bool {
+	return func(s api.Status) bool { return e.healthy(s) == 3 && !atWork(s) }
+}
+
+// S16, S28, S54: of two servers one looks after the fleet. It is killed in the middle of a repair: the other one goes
+// on from the stored step, within 27 seconds, and each machine has one instance. The killed one comes back, stands by,
+// and follows at once when the other one is told to end.
+func TestS54AnotherServerGoesOn(t *testing.T) {
+	t.Parallel()
+	c := share(t, "hale-a", "hale-b")
+	a := c.starts("hale-a")
+	a.await("hale-a built the fleet", allHealthy(a))
+	b := c.starts("hale-b")
+	c.standsBy("hale-b", "it stands by: hale-a looks after the fleets")
+
+	a.feel("slow")
+	a.turnOff()
+	a.await("hale-a repairs", atWork)
+	a.must(a.hale.Process.Kill())
+	killed := time.Now()
+	<-a.ended
+	a.feel("well")
+	b.await("hale-b looks after the fleet", func(s api.Status) bool { return len(s.Fleets) == 1 })
+	took := time.Since(killed)
+	t.Logf("hale-b took over %v after hale-a was killed", took.Round(100*time.Millisecond))
+	if took > active.TTL+active.Grace+10*time.Second { // the machine may be busy
+		t.Errorf("it took %v", took)
+	}
+	b.await("it is healed", allHealthy(b))
+	a.wantEachOnce()
+
+	c.starts("hale-a")
+	c.standsBy("hale-a", "it stands by: hale-b looks after the fleets")
+	b.end(lenient)
+	left := time.Now()
+	a.await("hale-a follows at once", allHealthy(a))
+	t.Logf("hale-a followed %v after hale-b ended", time.Since(left).Round(100*time.Millisecond))
+	if took := time.Since(left); took > active.TTL {
+		t.Errorf("after a goodbye it took %v", took)
+	}
+	a.wantEachOnce()
+	creates := 0
+	for _, call := range c.calls(a) {
+		if strings.Contains(call, " create ") {
+			creates++
+		}
+	}
+	if creates != 3 {
+		t.Errorf("%d instances were built, want 3: %q", creates, c.calls(a))
+	}
+}
+
+// S17: a server that stands still for a minute is followed by the other one. When it goes on it makes no call, and
+// stands by.
+func TestS17AServerThatStoodStill(t *testing.T) {
+	t.Parallel()
+	c := share(t, "hale-a", "hale-b")
+	a := c.starts("hale-a")
+	a.await("hale-a built the fleet", allHealthy(a))
+	b := c.starts("hale-b")
+	c.standsBy("hale-b", "it stands by: hale-a looks after the fleets")
+
+	a.must(a.hale.Process.Signal(syscall.SIGSTOP))
+	a.turnOff()
+	b.await("hale-b heals", allHealthy(b))
+	before := len(c.calls(a))
+	a.turnOff() // and this one is hale-b's, too
+	a.must(a.hale.Process.Signal(syscall.SIGCONT))
+	c.standsBy("hale-a", "it stands by: hale-b looks after the fleets")
+	b.await("hale-b heals again", func(s api.Status) bool {
+		return allHealthy(b)(s) && len(c.calls(a)) > before
+	})
+	for _, call := range c.calls(a)[before:] {
+		if !strings.HasPrefix(call, fmt.Sprintf("%d ", b.hale.Process.Pid)) {
+			t.Errorf("a call of the server that stood still: %s", call)
+		}
+	}
+	a.wantEachOnce()
+}
+
+// S17: a server that no longer reaches etcd, and does reach its provider, makes no call once another one follows. When
+// etcd is back, it stands by.
+func TestS17AServerThatIsCutOff(t *testing.T) {
+	t.Parallel()
+	c := share(t, "hale-a", "hale-b")
+	first, direct := c.all["hale-a"], c.at
+	cable := lay(t, strings.TrimPrefix(direct, "http://"))
+	c.at = "http://" + cable.at
+	c.configure("hale-a", first, 3)
+	a := c.starts("hale-a")
+	a.await("hale-a built the fleet", allHealthy(a))
+	c.at = direct
+	b := c.starts("hale-b")
+	c.standsBy("hale-b", "it stands by: hale-a looks after the fleets")
+
+	cable.cut(true)
+	a.turnOff()
+	c.standsBy("hale-a", "the etcd servers do not answer")
+	b.await("hale-b heals", allHealthy(b))
+	for _, call := range c.calls(a) {
+		if strings.Contains(call, " start ") && !strings.HasPrefix(call, fmt.Sprintf("%d ", b.hale.Process.Pid)) {
+			t.Errorf("a call of the server that was cut off: %s", call)
+		}
+	}
+	cable.cut(false)
+	c.standsBy("hale-a", "it stands by: hale-b looks after the fleets")
+	a.wantEachOnce()
+}
+
+// cable is the way to a server.
+type cable struct {
+	at   string
+	mu   sync.Mutex
+	isTo string // the server; empty: nothing goes through
+	uses map[net.Conn]bool
+	to   string
+}
+
+// lay lays one to the address.
+func lay(t *testing.T, to string) *cable {
+	t.Helper()
+	l, err := net.Listen("tcp", "127.0.0.1:0")
+	if err != nil {
+		t.Fatal(err)
+	}
+	c := &cable{at: l.Addr().String(), to: to, isTo: to, uses: map[net.Conn]bool{}}
+	nettest.Serve(t, l, func(_ context.Context, from net.Conn) {
+		c.mu.Lock()
+		way, err := net.Dial("tcp", c.isTo)
+		if err == nil {
+			c.uses[from], c.uses[way] = true, true
+		}
+		c.mu.Unlock()
+		if err != nil {
+			return
+		}
+		defer way.Close()
+		back := make(chan struct{})
+		go func() { // ends with either connection
+			defer close(back)
+			_, _ = io.Copy(from, way)
+			_ = from.Close()
+		}()
+		_, _ = io.Copy(way, from)
+		_ = way.Close()
+		<-back
+	})
+	return c
+}
+
+// cut ends all that goes through it, and lets nothing through as long as it is cut.
+func (c *cable) cut(is bool) {
+	c.mu.Lock()
+	defer c.mu.Unlock()
+	if c.isTo = c.to; is {
+		c.isTo = ""
+	}
+	for conn := range c.uses {
+		_ = conn.Close()
+	}
+	clear(c.uses)
+}
+
+// A server whose file says something else of the fleets does not begin to look after them by itself.
+func TestAServerWithAnotherFileDoesNotFollow(t *testing.T) {
+	t.Parallel()
+	c := share(t, "hale-a", "hale-b")
+	a := c.starts("hale-a")
+	a.await("hale-a built the fleet", allHealthy(a))
+	c.configure("hale-b", a, 4)
+	b := c.starts("hale-b")
+	c.standsBy("hale-b", "since its configuration of the fleets is another one than hale-a's")
+	a.end(lenient)
+	c.standsBy("hale-b", "copy the file from there, or start hale here with --this-file")
+	if n := len(a.truth()); n != 3 {
+		t.Errorf("there are %d instances", n)
+	}
+	c.configure("hale-b", a, 3) // it is read again
+	b.await("hale-b follows", allHealthy(b))
+	b.end(lenient)
+
+	c.configure("hale-a", a, 4)
+	c.starts("hale-a")
+	c.standsBy("hale-a", "--this-file")
+	a.end(lenient)
+	c.starts("hale-a", "--this-file")
+	a.await("hale-a follows with its file", func(s api.Status) bool { return a.healthy(s) == 4 })
+}

@@ -1,0 +1,315 @@
+// Package standby lets several servers look after the same fleets: their state is in etcd servers that all of them reach,
+// one of them is active, and the others stand by until it dies, is cut off, or leaves.
+//
+// It promises that the work given to it runs on one server at a time, that it is told to end as soon as this server may
+// not be the active one any more, and that a server whose file says something else of the fleets than the last active
+// one's does not become active unless a person says so (L10).
+package standby
+
+import (
+	"context"
+	"crypto/rand"
+	"crypto/tls"
+	"crypto/x509"
+	"errors"
+	"fmt"
+	"log/slog"
+	"os"
+	"time"
+
+	"hale/internal/config"
+	"hale/internal/core/fault"
+	"hale/internal/defect"
+	"hale/internal/state/active"
+	"hale/internal/state/beliefs"
+	"hale/internal/state/etcd"
+)
+
+// Options say which server this is, and what it does.
+type Options struct {
+	Config  *config.Config
+	Load    func() (*config.Config, error) // reads the file again; nil: it cannot be
+	Server  string
+	Version string
+	// Anyway lets the server become active although its file says something else than the last active one's.
+	Anyway bool
+	Logger *slog.Logger
+	// Surface answers people while this server stands by, until ctx ends. It may fail.
+	Surface func(ctx context.Context, waits func() string) error
+	// Work is what the active server does, on the store, until ctx ends.
+	Work func(ctx context.Context, c *config.Config, office *active.Office) error
+}
+
+// again is the pause after which what failed is tried again.
+const again = time.Second
+
+// goodbye is how long saying so may take.
+const goodbye = 500 * time.Millisecond
+
+// one is this server.
+type one struct {
+	Options
+	process string
+	waits   standing // for what
+}
+
+// Run stands by and is active by turns, until ctx ends, or the work fails.
+func Run(ctx context.Context, o Options) error {
+	s := &one{Options: o, process: rand.Text()}
+	store, err := s.connect(ctx)
+	if err != nil {
+		return err
+	}
+	for {
+		var office *active.Office
+		err = s.soundly(ctx, func(ctx context.Context) (err error) {
+			office, err = s.become(ctx, store)
+			return err
+		})
+		if err == nil {
+			err = s.act(ctx, office)
+		}
+		if err != nil || ctx.Err() != nil {
+			break
+		}
+	}
+	if ctx.Err() != nil {
+		err = nil
+	}
+	return errors.Join(err, store.Close())
+}
+
+// soundly does what a server does that stands by, while people are answered.
+func (s *one) soundly(ctx context.Context, stand func(context.Context) error) error {
+	answering, stop := context.WithCancel(ctx)
+	ended := make(chan error, 1)
+	go func() { // ends with answering
+		ended <- defect.Try(func() error {
+			s.answer(answering)
+			return nil
+		})
+	}()
+	err := stand(ctx)
+	stop()
+	if defect := <-ended; defect != nil {
+		s.Logger.Error("nobody was answered while this server stood by", "err", defect)
+	}
+	return err
+}
+
+// answer answers people until ctx ends.
+func (s *one) answer(ctx context.Context) {
+	for ctx.Err() == nil {
+		if err := s.Surface(ctx, s.waits.get); err != nil && ctx.Err() == nil {
+			s.Logger.Warn("nobody is answered while this server stands by", "err", err)
+		}
+		pause(ctx)
+	}
+}
+
+// connect opens the store, and tries again as long as the servers do not answer: they may be starting.
+func (s *one) connect(ctx context.Context) (store *etcd.Elsewhere, err error) {
+	opts, err := s.options(ctx)
+	if err != nil {
+		return nil, err
+	}
+	err = s.soundly(ctx, func(ctx context.Context) error {
+		for {
+			if store, err = etcd.Connect(ctx, opts); err == nil || !fault.Is(err, fault.Transient) {
+				return err
+			}
+			s.wait("the etcd servers do not answer: " + fault.Plain(err))
+			pause(ctx)
+			if ctx.Err() != nil {
+				return ctx.Err()
+			}
+		}
+	})
+	return store, err
+}
+
+// options are how the servers are reached.
+func (s *one) options(ctx context.Context) (etcd.Shared, error) {
+	e := s.Config.Etcd
+	out := etcd.Shared{Endpoints: e.Endpoints, Prefix: e.Prefix, User: e.User, Logger: s.Logger}
+	var err error
+	if !e.Password.None() {
+		if out.Password, err = e.Password.Resolve(ctx); err != nil {
+			return out, err
+		}
+	}
+	out.TLS, err = secured(e)
+	return out, err
+}
+
+// secured is how TLS is spoken with them. The certificate is read again at each connection.
+func secured(e config.Etcd) (*tls.Config, error) {
+	out := &tls.Config{MinVersion: tls.VersionTLS12}
+	if e.CA != "" {
+		pem, err := os.ReadFile(e.CA)
+		if err != nil {
+			return nil, fmt.Errorf("state.etcd.ca: %w", err)
+		}
+		out.RootCAs = x509.NewCertPool()
+		if !out.RootCAs.AppendCertsFromPEM(pem) {
+			return nil, fmt.Errorf("state.etcd.ca: %s has no certificate in PEM form", e.CA)
+		}
+	}
+	if e.Certificate != "" {
+		read := func() (*tls.Certificate, error) {
+			pair, err := tls.LoadX509KeyPair(e.Certificate, e.Key)
+			if err != nil {
+				return nil, fmt.Errorf("state.etcd.tls: %w", err)
+			}
+			return &pair, nil
+		}
+		if _, err := read(); err != nil {
+			return nil, err
+		}
+		out.GetClientCertificate = func(*tls.CertificateRequestInfo) (*tls.Certificate, error) { return read() }
+	}
+	return out, nil
+}
+
+// become waits until this server is the active one.
+func (s *one) become(ctx context.Context, store *etcd.Elsewhere) (*active.Office, error) {
+	for ctx.Err() == nil {
+		err := active.Await(ctx, store, func(is active.Server) {
+			s.wait(fmt.Sprintf("it stands by: %s looks after the fleets%s", is.Name, s.differs(is)))
+		})
+		if err == nil {
+			err = s.fits(ctx, store)
+		}
+		if err == nil {
+			var office *active.Office
+			me, problem := s.me()
+			if problem != nil {
+				return nil, problem
+			}
+			if office, err = active.Become(ctx, store, me); err == nil {
+				return office, nil
+			}
+		}
+		switch {
+		case fault.Is(err, fault.Conflict), fault.Is(err, fault.NotFound): // another one was sooner; history is gone
+		case errors.As(err, new(unfit)):
+			s.wait(err.Error())
+		default:
+			s.wait("the etcd servers do not answer: " + fault.Plain(err))
+		}
+		pause(ctx)
+	}
+	return nil, ctx.Err()
+}
+
+// act does the work for as long as this server is the active one.
+func (s *one) act(ctx context.Context, office *active.Office) error {
+	s.Logger.Info("this server is the active one: it looks after the fleets")
+	working, stop := context.WithCancel(ctx)
+	defer stop()
+	ended, over := make(chan struct{}), office.Lost()
+	go func() { // ends with the work
+		defer close(ended)
+		select {
+		case <-over:
+		case <-working.Done():
+		}
+		stop()
+	}()
+	owners := make([]string, 0, len(s.Config.Fleets))
+	for _, f := range s.Config.Fleets {
+		owners = append(owners, beliefs.OwnerKey(f.Name))
+	}
+	err := office.Evict(working, owners...)
+	if err == nil {
+		err = s.Work(working, s.Config, office)
+	}
+	lost := isLost(office) && ctx.Err() == nil
+	stop()
+	<-ended
+	if lost {
+		s.Logger.Warn("this server is not the active one any more: it was paused, or cut off from etcd", "err", err)
+		return nil
+	}
+	bidding, cancel := context.WithTimeout(context.WithoutCancel(ctx), goodbye)
+	defer cancel()
+	if left := office.Leave(bidding); left != nil {
+		s.Logger.Warn("this server could not say goodbye: another one follows once its lease has run out", "err", left)
+	}
+	return err
+}
+
+func isLost(office *active.Office) bool {
+	select {
+	case <-office.Lost():
+		return true
+	default:
+		return false
+	}
+}
+
+// unfit says that this server must not become active by itself.
+type unfit string
+
+func (u unfit) Error() string { return string(u) }
+
+// fits is nil if this server's file says the same of the fleets as the last active server's did. The last one's own
+// file may have been edited since.
+func (s *one) fits(ctx context.Context, store *etcd.Elsewhere) error {
+	if s.Load != nil {
+		c, err := s.Load()
+		if err != nil {
+			return unfit("its configuration cannot be read: " + err.Error())
+		}
+		s.Config = c
+	}
+	last, ever, err := active.Last(ctx, store)
+	if err != nil || !ever || s.Anyway || last.Name == s.Server {
+		return err
+	}
+	if said := s.differs(last); said != "" {
+		return unfit("no server looks after the fleets, and this one does not begin to" + said + ": copy the file " +
+			"from there, or start hale here with --this-file")
+	}
+	return nil
+}
+
+// differs says that the other server has another file; empty: it says the same of the fleets.
+func (s *one) differs(other active.Server) string {
+	own, err := s.Config.Fingerprint()
+	if err == nil && own == other.Configuration {
+		return ""
+	}
+	return ", since its configuration of the fleets is another one than " + other.Name + "'s"
+}
+
+func (s *one) me() (active.Server, error) {
+	of, err := s.Config.Fingerprint()
+	return active.Server{Name: s.Server, Process: s.process, Version: s.Version, Configuration: of,
+		Since: time.Now().UTC().Truncate(time.Second)}, err
+}
+
+// wait notes for what this server waits, and says so in the log when that is another thing.
+func (s *one) wait(what string) {
+	if s.waits.set(what) {
+		s.Logger.Info("this server is not the active one", "why", what)
+	}
+}
+
+func pause(ctx context.Context) {
+	select {
+	case <-ctx.Done():
+	case <-time.After(again):
+	}
+}
+
+// Note has the store say what the active server's file says now, so that the others know whether theirs says the same.
+func Note(ctx context.Context, office *active.Office, c *config.Config, log *slog.Logger) {
+	of, err := c.Fingerprint()
+	if err == nil {
+		err = office.Note(ctx, of)
+	}
+	if err != nil {
+		log.Warn("the other servers do not learn of this server's edited configuration", "err", err)
+	}
+}

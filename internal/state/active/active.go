@@ -1,0 +1,165 @@
+// Package active says which of several servers on one store is the active one: the one that looks after the fleets. The
+// others stand by.
+//
+// It promises:
+//
+//   - At most one server writes at a time. What the active one commits through its Office also compares its lease, in
+//     the same transaction, so that the store refuses a server that was paused, or cut off, and took itself for the
+//     active one.
+//   - The next one becomes active only once the last one's calls have ended (L7): a lease taken through the Office has
+//     no more left than the office itself, so that no call outlives that (package tenure); and after an office that
+//     ended without a word there is a grace.
+//   - Not more than TTL + Grace pass from the last sign of a server that dies, or is cut off, until the next one is
+//     active. One that leaves with a word is followed at once.
+//
+// It knows nothing of fleets.
+package active
+
+import (
+	"context"
+	"encoding/json"
+	"time"
+
+	"hale/internal/core/fault"
+	"hale/internal/core/tenure"
+	"hale/internal/state"
+)
+
+const (
+	// RenewEvery is how often the active server renews its lease.
+	RenewEvery = 2 * time.Second
+	// TTL is the lease's length: what is left of it between two renewals covers a disruptive call, also when one
+	// renewal comes a second late.
+	TTL = tenure.DisruptiveLimit + tenure.Margin + RenewEvery + time.Second
+	// Grace is how long the next server waits after one that did not say that it left: for one that was paused between
+	// reading its lease and sending a call.
+	Grace = 6 * time.Second
+)
+
+const (
+	ownerKey = "active/server" // under the lease
+	lastKey  = "active/last"   // which server was the active one last
+)
+
+// lookAgain is after how long a server that stands by looks by itself, whatever a watch tells.
+const lookAgain = 30 * time.Second
+
+// Server is one of those on the store.
+type Server struct {
+	Name    string
+	Process string // another one at each start
+	Version string `json:",omitempty"`
+	// Configuration is a hash of what the server's file says of the fleets.
+	Configuration string
+	Since         time.Time `json:",omitzero"` // by its wall clock
+	// Left says that it said goodbye.
+	Left bool `json:",omitempty"`
+}
+
+// Store is a store whose leases can be renewed more often than by a third of their time.
+type Store interface {
+	state.Store
+	GrantOften(ctx context.Context, ttl, every time.Duration) (state.Lease, error)
+}
+
+// Last returns which server is the active one, or was it last; false: there was none.
+func Last(ctx context.Context, store state.Store) (s Server, ever bool, err error) {
+	s, rev, err := read(ctx, store, lastKey)
+	return s, rev != 0, err
+}
+
+// Is returns which server is the active one; false: none is.
+func Is(ctx context.Context, store state.Store) (s Server, some bool, err error) {
+	s, rev, err := read(ctx, store, ownerKey)
+	return s, rev != 0, err
+}
+
+func read(ctx context.Context, store state.Store, key string) (s Server, revision int64, err error) {
+	e, err := store.Get(ctx, key)
+	if fault.Is(err, fault.NotFound) {
+		return Server{}, 0, nil
+	}
+	if err != nil {
+		return Server{}, 0, err
+	}
+	if err := json.Unmarshal(e.Value, &s); err != nil {
+		return Server{}, 0, fault.New(fault.Permanent, "active.read", key, err)
+	}
+	return s, e.Revision, nil
+}
+
+// Await returns when no server is active, or ctx ends. told hears which one is, whenever that is another one, or it
+// says something else of itself.
+func Await(ctx context.Context, store state.Store, told func(Server)) error {
+	var was Server
+	for {
+		entries, revision, err := store.List(ctx, ownerKey)
+		if err != nil || len(entries) == 0 {
+			return err
+		}
+		is, _, err := read(ctx, store, ownerKey)
+		if err != nil {
+			return err
+		}
+		if is != was && is != (Server{}) {
+			was = is
+			told(is)
+		}
+		looking, stop := context.WithTimeout(ctx, lookAgain)
+		for _, err := range store.Watch(looking, ownerKey, revision) {
+			if err != nil {
+				stop()
+				return err
+			}
+			break // whatever it was, it is read again
+		}
+		stop()
+		if ctx.Err() != nil {
+			return ctx.Err()
+		}
+	}
+}
+
+// Become makes this server the active one, until ctx ends, the lease is lost or it leaves.
+//
+// fault.Conflict: another one is.
+func Become(ctx context.Context, store Store, me Server) (*Office, error) {
+	last, at, err := read(ctx, store, lastKey)
+	if err != nil {
+		return nil, err
+	}
+	value, err := json.Marshal(me)
+	if err != nil {
+		return nil, err
+	}
+	life, end := context.WithCancel(ctx)
+	lease, err := store.GrantOften(life, TTL, RenewEvery)
+	if err != nil {
+		end()
+		return nil, err
+	}
+	o := &Office{Store: store, lease: lease, end: end, me: me}
+	_, err = store.Commit(ctx, state.Txn{
+		If:   []state.Compare{state.Absent(ownerKey), state.At(lastKey, at)},
+		Then: []state.Write{state.PutLeased(ownerKey, value, lease.ID()), state.Put(lastKey, value)},
+	})
+	if err == nil && at != 0 && !last.Left {
+		err = rest(ctx, lease, Grace)
+	}
+	if err != nil {
+		o.forsake(ctx)
+		return nil, err
+	}
+	return o, nil
+}
+
+func rest(ctx context.Context, lease state.Lease, d time.Duration) error {
+	select {
+	case <-ctx.Done():
+		return ctx.Err()
+	case <-lease.Lost():
+		return fault.New(fault.LeaseLost, "active.become", ownerKey, nil)
+	case <-time.After(d):
+		return nil
+	}
+}

@@ -1,0 +1,240 @@
+package active_test
+
+import (
+	"context"
+	"sync"
+	"testing"
+	"testing/synctest"
+	"time"
+
+	"hale/internal/core/fault"
+	"hale/internal/core/tenure"
+	"hale/internal/state"
+	"hale/internal/state/active"
+	"hale/internal/state/memory"
+	"hale/internal/state/statetest"
+)
+
+// server is one of those on a store.
+type server struct {
+	*testing.T
+	name   string
+	store  *memory.Store
+	cut    func()             // from the store
+	dies   context.CancelFunc // without a word
+	office chan *active.Office
+}
+
+// starts a server that becomes the active one when it may.
+func starts(t *testing.T, on *memory.Backing, name string) *server {
+	t.Helper()
+	ctx, cancel := context.WithCancel(t.Context())
+	t.Cleanup(cancel)
+	var mu sync.Mutex
+	isCut := false
+	s := &server{T: t, name: name, dies: cancel, office: make(chan *active.Office, 1)}
+	s.cut = func() {
+		mu.Lock()
+		defer mu.Unlock()
+		isCut = true
+	}
+	s.store = on.Open(func(context.Context, memory.Call) memory.Effect {
+		mu.Lock()
+		defer mu.Unlock()
+		if isCut {
+			return memory.FailBefore
+		}
+		return memory.Normal
+	})
+	go func() { // ends with the server, or when it is the active one
+		for ctx.Err() == nil {
+			if active.Await(ctx, s.store, func(active.Server) {}) == nil {
+				if o, err := active.Become(ctx, s.store, active.Server{Name: name, Process: name}); err == nil {
+					s.office <- o
+					return
+				}
+			}
+			time.Sleep(100 * time.Millisecond)
+		}
+	}()
+	return s
+}
+
+// acts returns its office, once it is the active one.
+func (s *server) acts() *active.Office {
+	s.Helper()
+	select {
+	case o := <-s.office:
+		return o
+	case <-time.After(time.Minute):
+		s.Fatalf("%s never became the active server", s.name)
+		return nil
+	}
+}
+
+// standsBy fails if it is the active one.
+func (s *server) standsBy() {
+	s.Helper()
+	synctest.Wait()
+	if len(s.office) > 0 {
+		s.Errorf("%s is active, too", s.name)
+	}
+}
+
+func write(s state.Store, key string) error {
+	_, err := s.Commit(context.Background(), state.Txn{Then: []state.Write{state.Put(key, nil)}})
+	return err
+}
+
+// S16, S54: of three servers one is active. When it dies without a word another one is within TTL and Grace, and no
+// sooner than the calls of the last one have ended; when it says goodbye, at once.
+func TestOneServerIsActive(t *testing.T) {
+	t.Parallel()
+	synctest.Test(t, func(t *testing.T) {
+		on := memory.New(memory.Options{})
+		first := starts(t, on, "hale-1")
+		first.acts()
+		time.Sleep(time.Second)
+		second := starts(t, on, "hale-2")
+		time.Sleep(time.Hour)
+		second.standsBy()
+
+		first.dies()
+		died := time.Now()
+		office := second.acts()
+		if took := time.Since(died); took > active.TTL+active.Grace || took < tenure.DisruptiveLimit+active.Grace {
+			t.Errorf("it took %v", took)
+		}
+		third := starts(t, on, "hale-3")
+		time.Sleep(time.Hour)
+		third.standsBy()
+
+		if err := office.Leave(t.Context()); err != nil {
+			t.Fatal(err)
+		}
+		left := time.Now()
+		third.acts()
+		if took := time.Since(left); took > time.Second {
+			t.Errorf("after a goodbye it took %v", took)
+		}
+	})
+}
+
+// S17, L7: a server that is cut off from the store sends no call any more once another one may be active, and what it
+// writes later is refused. At any moment before, a call of its was covered.
+func TestAServerThatWasCutOffIsRefused(t *testing.T) {
+	t.Parallel()
+	synctest.Test(t, func(t *testing.T) {
+		on := memory.New(memory.Options{})
+		first := starts(t, on, "hale-1")
+		office := first.acts()
+		lease, err := office.Grant(t.Context(), time.Minute)
+		if err != nil {
+			t.Fatal(err)
+		}
+		for range 100 {
+			time.Sleep(90 * time.Millisecond)
+			if left := lease.Remaining(); left <= tenure.DisruptiveLimit+tenure.Margin {
+				t.Fatalf("a call is not covered: %v are left", left)
+			}
+		}
+		second := starts(t, on, "hale-2")
+		first.cut()
+		next := second.acts()
+		if left := lease.Remaining(); left != 0 {
+			t.Errorf("hale-1 takes itself for the owner for %v", left)
+		}
+		select {
+		case <-office.Lost():
+		default:
+			t.Error("hale-1 takes itself for the active one")
+		}
+		// its connection is back, and what it had ready to write goes out
+		stale := &active.Office{}
+		*stale = *office
+		stale.Store = on.Open(nil)
+		if err := write(stale, "fleets/web/x"); !fault.Is(err, fault.Conflict) {
+			t.Errorf("a stale server's write: %v, want a conflict", err)
+		}
+		if err := write(next, "fleets/web/x"); err != nil {
+			t.Errorf("the active server's write: %v", err)
+		}
+	})
+}
+
+// What the last server left under a lease of its own is out of the way at once.
+func TestKeysOfTheLastServerAreEvicted(t *testing.T) {
+	t.Parallel()
+	synctest.Test(t, func(t *testing.T) {
+		on := memory.New(memory.Options{})
+		first := starts(t, on, "hale-1")
+		office := first.acts()
+		lease, err := office.Grant(t.Context(), 10*time.Minute)
+		if err != nil {
+			t.Fatal(err)
+		}
+		if _, err := office.Commit(t.Context(), state.Txn{Then: []state.Write{state.PutLeased("fleets/web/owner", nil,
+			lease.ID())}}); err != nil {
+			t.Fatal(err)
+		}
+		second := starts(t, on, "hale-2")
+		first.dies()
+		next := second.acts()
+		if err := next.Evict(t.Context(), "fleets/web/owner", "fleets/db/owner"); err != nil {
+			t.Fatal(err)
+		}
+		if _, err := next.Get(t.Context(), "fleets/web/owner"); !fault.Is(err, fault.NotFound) {
+			t.Errorf("the key: %v", err)
+		}
+	})
+}
+
+// Who stands by learns who is active, and when that one has another configuration.
+func TestWhoIsActiveIsTold(t *testing.T) {
+	t.Parallel()
+	synctest.Test(t, func(t *testing.T) {
+		on := memory.New(memory.Options{})
+		office := starts(t, on, "hale-1").acts()
+		var told []active.Server
+		ctx, cancel := context.WithCancel(t.Context())
+		go func() { _ = active.Await(ctx, on.Open(nil), func(s active.Server) { told = append(told, s) }) }()
+		synctest.Wait()
+		if err := office.Note(t.Context(), "another"); err != nil {
+			t.Fatal(err)
+		}
+		time.Sleep(time.Hour)
+		cancel()
+		synctest.Wait()
+		if len(told) != 2 || told[0].Name != "hale-1" || told[1].Configuration != "another" {
+			t.Errorf("told %+v", told)
+		}
+		last, ever, err := active.Last(t.Context(), on.Open(nil))
+		if err != nil || !ever || last.Configuration != "another" || last.Left {
+			t.Errorf("the last one was %+v (%v)", last, err)
+		}
+	})
+}
+
+// An office is a store as any other.
+func TestConformance(t *testing.T) {
+	t.Parallel()
+	backings := sync.Map{}
+	statetest.Run(t, statetest.Setup{
+		Around: synctest.Test, Longest: active.TTL,
+		Open: func(t *testing.T) state.Store {
+			on := memory.New(memory.Options{})
+			ctx, cancel := context.WithCancel(t.Context())
+			t.Cleanup(func() { cancel(); synctest.Wait() })
+			o, err := active.Become(ctx, on.Open(nil), active.Server{Name: "hale-1"})
+			if err != nil {
+				t.Fatal(err)
+			}
+			backings.Store(o, on)
+			return o
+		},
+		Compact: func(_ *testing.T, s state.Store) {
+			on, _ := backings.Load(s)
+			on.(*memory.Backing).Compact()
+		},
+	})
+}

@@ -1,0 +1,117 @@
+package active
+
+import (
+	"context"
+	"encoding/json"
+	"iter"
+	"time"
+
+	"hale/internal/core/fault"
+	"hale/internal/state"
+)
+
+// Office is the store as the active server uses it. It implements state.Store.
+type Office struct {
+	Store
+	me    Server
+	lease state.Lease
+	end   context.CancelFunc
+}
+
+var (
+	_ state.Store    = (*Office)(nil)
+	_ state.Scanner  = (*Office)(nil)
+	_ state.Measured = (*Office)(nil)
+)
+
+// Lost is closed when this server is surely, or perhaps, no longer the active one.
+func (o *Office) Lost() <-chan struct{} { return o.lease.Lost() }
+
+// Commit implements state.Store. fault.Conflict: a compare did not hold, or another server may be the active one.
+func (o *Office) Commit(ctx context.Context, txn state.Txn) (int64, error) {
+	return o.Store.Commit(ctx, txn.Guarded(state.Held(ownerKey, 0, o.lease.ID())))
+}
+
+// Grant implements state.Store. The lease has never more left than the office itself.
+func (o *Office) Grant(ctx context.Context, ttl time.Duration) (state.Lease, error) {
+	lease, err := o.Store.Grant(ctx, ttl)
+	if err != nil {
+		return nil, err
+	}
+	return covered{lease, o.lease}, nil
+}
+
+// covered is a lease that is good for as long as another one is, too.
+type covered struct {
+	state.Lease
+	by state.Lease
+}
+
+// Remaining implements state.Lease.
+func (c covered) Remaining() time.Duration { return min(c.Lease.Remaining(), c.by.Remaining()) }
+
+// Scan implements state.Scanner.
+func (o *Office) Scan(ctx context.Context, prefix string) iter.Seq2[state.Entry, error] {
+	return state.Scan(ctx, o.Store, prefix)
+}
+
+// Space implements state.Measured.
+func (o *Office) Space() (state.Space, error) {
+	if on, knows := o.Store.(state.Measured); knows {
+		return on.Space()
+	}
+	return state.Space{}, fault.New(fault.Unsupported, "state.room", "", nil)
+}
+
+// Evict deletes keys that a server left behind that was the active one before, under leases that have yet to run out.
+func (o *Office) Evict(ctx context.Context, keys ...string) error {
+	for _, key := range keys {
+		e, err := o.Get(ctx, key)
+		if fault.Is(err, fault.NotFound) {
+			continue
+		}
+		if err == nil {
+			_, err = o.Commit(ctx, state.Txn{If: []state.Compare{state.At(key, e.Revision)},
+				Then: []state.Write{state.Delete(key)}})
+		}
+		if err != nil && !fault.Is(err, fault.Conflict) { // it ran out meanwhile; or this server's office did
+			return err
+		}
+	}
+	return nil
+}
+
+// Note has the store say that this server's configuration is another one now.
+func (o *Office) Note(ctx context.Context, configuration string) error {
+	o.me.Configuration = configuration
+	value, err := json.Marshal(o.me)
+	if err != nil {
+		return err
+	}
+	_, err = o.Commit(ctx, state.Txn{Then: []state.Write{state.PutLeased(ownerKey, value, o.lease.ID()),
+		state.Put(lastKey, value)}})
+	return err
+}
+
+// Leave says goodbye, so that another server becomes active at once. Nothing may be under way any more.
+func (o *Office) Leave(ctx context.Context) error {
+	defer o.end()
+	me := o.me
+	me.Left = true
+	value, err := json.Marshal(me)
+	if err == nil {
+		_, err = o.Commit(ctx, state.Txn{Then: []state.Write{state.Put(lastKey, value), state.Delete(ownerKey)}})
+	}
+	if err != nil {
+		return err
+	}
+	return o.lease.Revoke(ctx)
+}
+
+// forsake ends the office without a word: the lease runs out by itself.
+func (o *Office) forsake(ctx context.Context) {
+	ctx, cancel := context.WithTimeout(context.WithoutCancel(ctx), time.Second)
+	defer cancel()
+	_ = o.lease.Revoke(ctx)
+	o.end()
+}
