@@ -24,13 +24,27 @@ func (c *Chart) RivalledBeside(id fleet.InstanceID) bool {
 		})
 }
 
-// Replaced reports whether the machine's own instance is gone, and another finished instance with its mark may run.
+// Replaced reports whether the machine's own instance is gone, and another finished instance with its mark may run, or
+// rests.
 func (c *Chart) Replaced() bool {
-	return (c.M.Current.None() || c.M.Health.Cause == belief.CauseGone) &&
-		slices.ContainsFunc(c.View.Seen, func(s fleet.Sighting) bool {
-			return c.isRival(&s.Instance) && !c.IsRemnant(s.Instance)
-		})
+	return c.isVacant() && slices.ContainsFunc(c.View.Seen, func(s fleet.Sighting) bool {
+		return c.isRival(&s.Instance) && !c.IsRemnant(s.Instance)
+	}) || c.DeputyRests()
 }
+
+// DeputyRests reports whether the machine's own instance is gone, and a person stopped a finished one that bears its
+// mark too. They will start it again, as any machine that they stopped (L10): whatever is built meanwhile would be a
+// second one then (L1). Beside an instance of the machine's own it is only what a person turned off of two.
+func (c *Chart) DeputyRests() bool {
+	return c.isVacant() && slices.ContainsFunc(c.M.Strays, func(s belief.Stray) bool {
+		i := c.View.Sighting(s.ID).Instance
+		return i.Power == fleet.PowerOff && (i.Stop == fleet.StopExternal || i.Stop == fleet.StopShutdown) &&
+			!c.IsRemnant(i)
+	})
+}
+
+// isVacant reports whether the machine has no instance of its own.
+func (c *Chart) isVacant() bool { return c.M.Current.None() || c.M.Health.Cause == belief.CauseGone }
 
 func mayRun(p fleet.Power) bool { return p != fleet.PowerOff && p != fleet.PowerGone }
 

@@ -229,6 +229,58 @@ func TestL01NothingIsBuiltBesideARival(t *testing.T) {
 	}
 }
 
+// L1: nothing is built for a machine beside a finished instance that a person stopped and may start again, be it healed
+// or built for the first time. What nobody stopped, as a restored backup, is in no one's way, nor is a second instance
+// that a person turned off while the machine has its own.
+func TestL01NothingIsBuiltBesideWhatAPersonStopped(t *testing.T) {
+	t.Parallel()
+	for name, c := range map[string]struct {
+		stop       fleet.Stop
+		own, first bool
+		built      bool
+	}{
+		"stopped":                          {stop: fleet.StopExternal},
+		"shut down":                        {stop: fleet.StopShutdown},
+		"stopped, before a first build":    {stop: fleet.StopExternal, first: true},
+		"nobody stopped it":                {built: true},
+		"nobody did, before a first build": {first: true, built: true},
+		"stopped beside its own":           {stop: fleet.StopExternal, own: true, built: true},
+	} {
+		t.Run(name, func(t *testing.T) {
+			t.Parallel()
+			tl := few(t, 10)
+			tl.mark()
+			v := &tl.s.Machines[3]
+			v.Machine.Generation, v.Machine.Current.Generation = 2, 2
+			tl.sighted(3, "other", fleet.PowerOff,
+				fleet.Mark{Installation: ours, Generation: 1, Certified: true})
+			v.Seen[1].Instance.Stop = c.stop
+			switch {
+			case c.first:
+				v.Machine.Current, v.Seen = belief.Incarnation{}, v.Seen[1:]
+			case c.own:
+				tl.s.Spec.Repair.Steps = tl.s.Spec.Repair.Steps[2:] // recreate alone
+				tl.say(fleet.StandingDown, 3)
+			default:
+				tl.power(fleet.PowerGone, 3)
+			}
+			for range 20 {
+				tl.pass(time.Second)
+				tl.confirm()
+				tl.decide()
+				tl.answer(fleet.OutcomeDone)
+			}
+			built := slices.ContainsFunc(tl.records, func(r record.Record) bool {
+				return r.Kind == record.Intent && (r.Op == fleet.OpCreate || c.own && r.Op == fleet.OpPowerOff)
+			})
+			if built != c.built {
+				t.Errorf("built: %v, and it waits for %q", built, tl.s.Machines[3].Machine.Waiting)
+			}
+			tl.wantCount("pages of two", tl.count(record.Paged, fleet.ReasonSecondRunning), 1)
+		})
+	}
+}
+
 // L13: a machine whose instance is gone has not left while another one bears its mark and may run: it would be no
 // machine's. What an unfinished build left is removed with the machine.
 func TestL13WhatAnotherInstanceStandsForHasNotLeft(t *testing.T) {

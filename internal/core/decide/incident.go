@@ -91,7 +91,7 @@ func (w *work) certify() {
 // heal admits the repair of a machine with an incident, unless something holds it.
 func (w *work) heal() {
 	held, step := ladder.Admit(w.M, w.Situation)
-	if held == "" && w.StartsBeside() {
+	if held == "" && (w.StartsBeside() || w.DeputyRests()) {
 		held = fleet.ReasonRival
 	}
 	w.admit(held, belief.RepairHeal, step)
@@ -133,7 +133,7 @@ func (w *work) advance() {
 func (w *work) firstBuild() fleet.Reason {
 	held := guard.NewBuild(w.M, w.Situation)
 	found, _ := chart.Found(w.M, w.View, w.Installation) // it is taken, and none is built
-	if held == "" && w.RivalledBeside(found.ID) {
+	if held == "" && (w.RivalledBeside(found.ID) || found.ID == "" && w.DeputyRests()) {
 		return fleet.ReasonRival
 	}
 	return held
