@@ -342,11 +342,21 @@ func (m Machine) Restart(now fleet.Now, spec policy.Spec) Machine {
 		m.Left[i].Since = now.Mono
 	}
 	if m.Repair != nil {
+		m.doubtReset()
 		m.Repair = m.Repair.restart(now, spec)
 		m.graceForHooks(now, &spec)
 	}
 	m.Keep(&spec.Adopt)
 	return m
+}
+
+// doubtReset takes back that hale powered the instance off, where a reset was written down and nobody knows whether it
+// was ever sent: a reset rarely leaves a machine off, a person who stops it does so at any moment, and the step after a
+// reset that failed would destroy what they stopped (L10).
+func (m *Machine) doubtReset() {
+	if in := m.Repair.Intent; in != nil && in.Op == fleet.OpReboot && !in.Unknown {
+		m.Current.PoweredOff = false
+	}
 }
 
 // ClockSet makes the belief good after a step of the wall clock. Durations are not what they seem, so that waiting
@@ -359,10 +369,10 @@ func (m Machine) ClockSet(now fleet.Now, spec policy.Spec) Machine {
 	for i := range copies {
 		copies[i].stretch(now)
 	}
-	underWay := m.Repair != nil && m.Repair.Intent != nil && !m.Repair.Intent.Unknown
+	underWay, off := m.Repair != nil && m.Repair.Intent != nil && !m.Repair.Intent.Unknown, m.Current.PoweredOff
 	m = m.Restart(now, spec)
 	if m.Kept, m.Snapshots = kept, copies; underWay {
-		m.Repair.Intent.Unknown = false
+		m.Repair.Intent.Unknown, m.Current.PoweredOff = false, off
 	}
 	return m
 }

@@ -49,6 +49,27 @@ func TestL12ALostResetIsNotSentAgain(t *testing.T) {
 	}
 }
 
+// L10: nobody knows whether a reset was ever sent whose owner was gone before its answer: it turned nothing off. A step
+// of the clock loses no answer.
+func TestL10AResetInDoubtTurnedNothingOff(t *testing.T) {
+	t.Parallel()
+	for name, c := range map[string]struct {
+		happens func(st *stage)
+		want    bool // hale powered it off
+	}{
+		"another owner":             {func(st *stage) { st.restarts() }, false},
+		"the clock is set":          {func(st *stage) { st.m = st.m.ClockSet(st.s.Now, st.s.Spec) }, true},
+		"it was sent, and restarts": {func(st *stage) { st.m.Repair.Intent.Unknown = true; st.restarts() }, true},
+	} {
+		st := inAct(t, fleet.OpReboot, fleet.StepReboot, belief.CauseChecks)
+		st.m.Current.PoweredOff = true
+		c.happens(st)
+		if got := st.m.Current.PoweredOff; got != c.want {
+			t.Errorf("%s: hale powered it off: %t, want %t", name, got, c.want)
+		}
+	}
+}
+
 // L10: a reboot that hangs leaves the machine off, and that is hale's own doing, also when the answer was lost. A
 // person who stops it is another thing, and so is what hale did not power off.
 func TestWhatHalePowersOffIsRemembered(t *testing.T) {

@@ -27,7 +27,7 @@ func (j *Judge) Sent(c *world.Call) {
 	if c.Op != world.Create && !j.options.Naive {
 		d.Looked = j.rungOf(d.Machine).looked
 	}
-	d.Second = j.isSecond(c)
+	d.Held, d.Second = j.windowOpen, j.isSecond(c)
 	j.truth.Sent(d)
 }
 

@@ -8,6 +8,7 @@ import (
 	"hale/internal/core/fleet"
 	"hale/internal/core/policy"
 	"hale/internal/core/record"
+	"hale/internal/sim/verbs"
 	"hale/internal/sim/world"
 )
 
@@ -51,6 +52,27 @@ func (o court) another(host string) {
 	o.w.Vanish(o.w.Current("web-1"))
 	o.w.Plant(is.Status)
 	o.built["another"] = true
+}
+
+// sendsLate has a server stand still right before it sends the call to web-1, which a person stopped before it looked,
+// or since.
+func (o court) sendsLate(op world.Op, stopped bool) {
+	vm := o.w.Current("web-1")
+	stops := func() {
+		o.truth.Foresees(o.w, "web-1", verbs.IsStopped, nil)
+		vm.Power, vm.Stop = world.Off, world.StopExternal
+	}
+	if o.passes(time.Minute); stopped {
+		stops()
+	}
+	o.passes(time.Minute)
+	o.rungOf("web-1").looked = o.w.Now()
+	if o.passes(time.Minute); !stopped {
+		stops()
+	}
+	o.Window(func() {
+		o.Sent(&world.Call{Op: op, ID: vm.ID, Host: vm.Host, Mark: world.Mark{Machine: "web-1", Certified: true}})
+	})
 }
 
 // maintenance are the laws of hosts that the provider's people want to be empty.

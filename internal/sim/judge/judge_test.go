@@ -218,6 +218,12 @@ func slights() []crime {
 			o.truth.Foresees(o.w, "web-1", verbs.IsStopped, nil)
 			o.Sent(&world.Call{Op: "start", ID: vm.ID, Mark: world.Mark{Machine: "web-1"}})
 		}},
+		{"L10", "a reset of what a person stopped is sent late, and its sender could have seen that",
+			func(o court, breaks bool) { o.sendsLate(world.Reboot, breaks) }},
+		{"L10", "what a person stopped is deleted late, which is more than a reset that changes nothing",
+			func(o court, breaks bool) {
+				o.sendsLate(map[bool]world.Op{true: world.Delete, false: world.Reboot}[breaks], false)
+			}},
 		{"L15", "a hold ends early, and not only by a copy's clock that is ahead", func(o court, breaks bool) {
 			hold := fleet.Order{ID: "o1", Kind: fleet.OrderHold, For: time.Minute}
 			o.Ordered(&hold)

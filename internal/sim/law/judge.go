@@ -56,6 +56,7 @@ type Judge struct {
 	tally *Tally
 
 	personal map[string]bool            // stopped by a person, and not started again
+	stops    map[string]time.Duration   // when a person stopped the machine last
 	parked   map[string]bool            // by hale, as a person ordered: whatever the policy makes of other stops
 	chores   map[string]fleet.OrderKind // what people have hale do with machines
 	rests    map[string]bool            // turned off as spares, and by no person since
@@ -105,6 +106,7 @@ func (t *Tally) Add(o Tally) {
 func New(court Court, f Fleet, t *Tally) *Judge {
 	return &Judge{
 		Fleet: f, court: court, tally: t, personal: map[string]bool{}, parked: map[string]bool{},
+		stops:  map[string]time.Duration{},
 		chores: map[string]fleet.OrderKind{}, unread: map[string]bool{}, unshown: map[string]bool{},
 		willed: map[string]time.Duration{}, rests: map[string]bool{},
 		reset: map[string]time.Duration{}, given: map[string]time.Duration{}, told: map[string]time.Duration{},
@@ -150,7 +152,7 @@ func (j *Judge) Over(subject string, v verbs.Verb) {
 // running since, a stop is taken for the reset's own, which did not bring it up again.
 func (j *Judge) stopped(machine, id string, now time.Duration) {
 	at, reset := j.reset[id]
-	j.personal[machine], j.unread[machine] = true, reset && now-at < j.Poll
+	j.personal[machine], j.unread[machine], j.stops[machine] = true, reset && now-at < j.Poll, now
 }
 
 // hostForgets notes that what loses its power forgets who stopped its machines: where it did not answer then, nor
@@ -219,9 +221,15 @@ func (j *Judge) Sent(d *Deed) {
 	}
 	j.touches(d)
 	left := j.personal[d.Machine] && !j.unread[d.Machine] && !j.heals() || j.parked[d.Machine]
-	if left && !j.rests[d.Machine] && d.current && !j.court.Named(d) && j.chores[d.Machine] == "" {
+	if left && !j.isLate(d) && !j.rests[d.Machine] && d.current && !j.court.Named(d) && j.chores[d.Machine] == "" {
 		j.broken("L10", d, "which a person stopped")
 	}
+}
+
+// isLate reports whether the deed is a reset whose sender looked before a person stopped the machine, and stood still
+// since, right before it sent it (L7). It changes nothing of what is off; any other call would.
+func (j *Judge) isLate(d *Deed) bool {
+	return d.Held && d.Op == world.Reboot && j.stops[d.Machine] >= d.Looked
 }
 
 // heals reports whether the policy takes what a person did for a failure.
