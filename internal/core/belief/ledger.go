@@ -1,6 +1,7 @@
 package belief
 
 import (
+	"cmp"
 	"reflect"
 	"slices"
 	"time"
@@ -304,14 +305,14 @@ func (l *Ledger) settled() *Ledger {
 // Removing returns a ledger in which the machine that a person named is to go, and one less is asked for. Where there
 // are more machines than are asked for, it is one of those that are too many, and the number stays. A spare counts so,
 // too, where there are more spares than the file says. Where there are not, another machine took its place, and one
-// less is asked for.
+// less is asked for: than the file says, whatever the bounds make of that, for they are no word on the size.
 func (l *Ledger) Removing(r Removal, o *fleet.Order, wanted *policy.Spec) *Ledger {
 	next := *l
 	excess := l.IsSpare(r.Machine) && l.Idle() > wanted.Spares.Count || l.Surging(r.Machine) != ""
 	r.Named, r.Lowers = true, !excess && l.Asked(wanted) >= l.Serving()
 	if r.Lowers && l.Ordered == nil {
-		next.Ordered = &OrderedSize{Size: l.Asked(wanted), File: wanted.Said(), Order: o.ID, By: o.By,
-			Reason: o.Reason, At: o.At}
+		next.Ordered = &OrderedSize{Size: cmp.Or(wanted.Said(), l.Asked(wanted)), File: wanted.Said(), Order: o.ID,
+			By: o.By, Reason: o.Reason, At: o.At}
 	}
 	next.Removals = append(slices.Clone(l.Removals), r)
 	return &next

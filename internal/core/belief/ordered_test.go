@@ -20,6 +20,9 @@ func TestWhatSizeIsAskedFor(t *testing.T) {
 	names := func(l *belief.Ledger, m fleet.MachineName, f *policy.Spec) *belief.Ledger {
 		return l.Removing(belief.Removal{Machine: m, Order: "o"}, &fleet.Order{ID: "o", By: "bob"}, f)
 	}
+	lifted := func(least, desired int) *policy.Spec {
+		return &policy.Spec{Name: "web", Size: desired, Sizing: &policy.Sizing{Min: least, Max: 9, Desired: desired}}
+	}
 	book := func() *belief.Ledger { return belief.OpenLedger(file(3), 3) }
 	for name, c := range map[string]struct {
 		ledger         *belief.Ledger
@@ -42,7 +45,11 @@ func TestWhatSizeIsAskedFor(t *testing.T) {
 			file(3)).Dropped("web-2").Without("web-1", time.Time{}), file(3), 2, 2, true},
 		"one is named, and goes": {names(book(), "web-2", file(3)).Without("web-2", time.Time{}),
 			file(3), 2, 2, true},
-		"one is named, and the file speaks": {names(book(), "web-2", file(3)), file(4), 4, 2, true},
+		"one is named while the bounds lift the size": {names(book(), "web-2", lifted(3, 2)), lifted(1, 2), 1, 2, true},
+		"so it is, and its removal fails": {names(book(), "web-2", lifted(3, 2)).Dropped("web-2"), lifted(1, 2), 2, 3,
+			false},
+		"one is named, and the file says no size": {names(book(), "web-2", lifted(1, 0)), lifted(1, 0), 2, 2, true},
+		"one is named, and the file speaks":       {names(book(), "web-2", file(3)), file(4), 4, 2, true},
 		"one is named, and then a size is ordered": {orders(names(book(), "web-2", file(3)), 4, file(3)), file(3), 4,
 			2, true},
 		"of too many one is named": {names(orders(book(), 2, file(3)), "web-1", file(3)), file(3), 2,
