@@ -15,7 +15,7 @@ func (r *deciding) lookAhead(w *work) {
 	view, tally := *w.View, r.Tally
 	view.Machine, view.Look, view.Outcome, view.Gathered = *w.M, nil, nil, nil
 	w.M.CopyTo(&r.before)
-	x := work{telling: r.telling,
+	x := work{telling: &r.telling,
 		Member: round.Member{Index: w.Index, Site: w.Site, Fated: w.Fated, Unasked: w.Unasked}}
 	x.Chart = chart.Chart{M: &r.before, View: &view, Situation: &r.Sit, Installation: r.S.Installation,
 		Load: func() map[fleet.HostName]int { return maps.Clone(r.load()) }}

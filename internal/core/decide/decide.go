@@ -63,7 +63,7 @@ func (r *deciding) decide() round.Decision {
 	adopting.Count(&r.Round)
 	r.inference.HeedCanaries()
 	proving.TestChecks(&r.Round, &r.defined)
-	r.telling = telling.LosePatience(&r.S, &r.Sit, r.telling[:0])
+	r.telling = telling.LosePatience(&r.S, &r.Sit, r.telling)
 	r.warnings.Read(&r.Round)
 	works := r.judgeAll()
 	r.inference.FindParents(r.members)
@@ -186,7 +186,7 @@ type memory struct {
 	hours     hours
 	sizes     sizing.Hours
 	defined   proving.Definitions
-	telling   []fleet.Reason // for which a person is told of a machine in this round, since its time is over
+	telling   telling.Impatience
 	warnings  telling.Warnings
 	orders    orders.Orders
 	believing believing.Believing
@@ -236,10 +236,10 @@ func (r *deciding) end() {
 type work struct {
 	repair.Work
 	round.Member
-	decided bool            // its belief is in the decision
-	chosen  bool            // it is to be built from another template now
-	power   fleet.OrderKind // what is to be done with a spare's
-	telling []fleet.Reason  // the round's
+	decided bool                // its belief is in the decision
+	chosen  bool                // it is to be built from another template now
+	power   fleet.OrderKind     // what is to be done with a spare's
+	telling *telling.Impatience // the round's
 }
 
 // nothingFollows reports whether the machine was looked at for nothing: no evidence waits to be taken note of, and all
@@ -294,7 +294,7 @@ func (r *deciding) judgeAll() []*work {
 // is what most machines do.
 func (r *deciding) asleep(v *situation.View) bool {
 	m := &v.Machine
-	if telling.SomeLost(m, &r.S, r.telling) {
+	if telling.SomeLost(m, &r.S, &r.telling) {
 		return false
 	}
 	switch {
@@ -366,7 +366,7 @@ func (r *deciding) own(w *work) {
 	own := &r.owned[len(r.owned)-1]
 	w.M.CopyTo(own)
 	w.M, w.Situation, w.Installation, w.Load = own, &r.Sit, r.S.Installation, r.loader
-	w.telling = r.telling
+	w.telling = &r.telling
 	w.chosen = len(r.Chosen) > 0 && rollout.IsChosen(&r.Round, own)
 }
 

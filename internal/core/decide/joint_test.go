@@ -161,6 +161,40 @@ func TestBlindMachinesAreOnePage(t *testing.T) {
 	tl.wantMessages("when something is known of all again", "pages of 5", "healed")
 }
 
+// L8: a machine that waits for a place in the budget is told of as soon as no place can come free, since all that have
+// one wait for a host; and as long as one of them goes on, it has only to wait.
+func TestL08WhoWaitsForAPlaceThatNobodyGivesUpIsToldOf(t *testing.T) {
+	t.Parallel()
+	for name, c := range map[string]struct {
+		waits []fleet.Reason // those that have a place
+		told  int
+	}{
+		"both wait for a host": {[]fleet.Reason{fleet.ReasonNoHost, fleet.ReasonNoHost}, 1},
+		"one goes on":          {[]fleet.Reason{fleet.ReasonNoHost, ""}, 0},
+		"the other one does":   {[]fleet.Reason{"", fleet.ReasonNoHost}, 0},
+		"both go on":           {[]fleet.Reason{"", ""}, 0},
+	} {
+		t.Run(name, func(t *testing.T) {
+			t.Parallel()
+			tl := few(t, 20)
+			tl.s.Spec.Limits.InRepair, tl.s.Spec.Limits.Brake.AtLeast = 2, 60
+			tl.say(fleet.StandingDown, 0, 1)
+			tl.pass(10 * time.Second)
+			tl.say(fleet.StandingDown, 2)
+			for range 60 {
+				for i, why := range c.waits {
+					tl.s.Machines[i].Machine.Waiting = why
+				}
+				tl.pass(10 * time.Second)
+			}
+			if m := &tl.s.Machines[2].Machine; m.Waiting != fleet.ReasonBudget {
+				t.Fatalf("it waits for %q", m.Waiting)
+			}
+			tl.wantCount("pages", tl.count(record.Paged, fleet.ReasonBudget), c.told)
+		})
+	}
+}
+
 // For half an hour each second listing fails, and between them the budget holds the machine: that is written down twice
 // for each reason, and the repair that begins at last says how often it was.
 func TestReasonsThatComeAndGoAreCounted(t *testing.T) {

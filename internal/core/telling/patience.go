@@ -26,11 +26,18 @@ type With func(*belief.Machine, *policy.Spec, fleet.Now) (Patience, bool)
 // patiences are those that hale can have with a machine.
 var patiences = [...]With{WithHeld, WithStopped, WithUnknown}
 
-// WithHeld is the patience with a machine that is held because no host answers that is needed (L8). Whatever else holds
-// a machine for long is told of for itself: the brake, a doubt, a parent incident, the provider.
+// Impatience is of what a person is told in a round, since hale's patience is over.
+type Impatience struct {
+	why    []fleet.Reason // the reasons
+	jammed bool           // all that take a place in the fleet's budget wait for what may last
+}
+
+// WithHeld is the patience with a machine that is held because no host answers that is needed (L8), or behind such
+// machines for a place in the budget. Whatever else holds a machine for long is told of for itself: the brake, a doubt,
+// a parent incident, the provider.
 func WithHeld(m *belief.Machine, spec *policy.Spec, now fleet.Now) (Patience, bool) {
 	i := m.Incident
-	if i == nil || i.Paged && !i.ToldOfHost() || !outlasts(m.Waiting) {
+	if i == nil || i.Paged && !i.ToldOfHost() || m.Waiting != fleet.ReasonBudget && !outlasts(m.Waiting) {
 		return Patience{}, false
 	}
 	// what shares a fate that is over is told of with its domain, and of another fleet that says nothing
@@ -58,38 +65,58 @@ func WithUnknown(m *belief.Machine, spec *policy.Spec, _ fleet.Now) (Patience, b
 	return Patience{fleet.ReasonBlind, m.Health.SinceMono.Add(spec.BlindAfter), spec.BlindAfter}, true
 }
 
-// LosePatience finds for which reasons a person is told of a machine in this round, since its time is over.
-func LosePatience(s *situation.Situation, sit *guard.Situation, telling []fleet.Reason) []fleet.Reason {
+// LosePatience finds of what a person is told in this round, since the time of a machine is over. It takes the memory of
+// a former one.
+func LosePatience(s *situation.Situation, sit *guard.Situation, former Impatience) Impatience {
+	t := Impatience{why: former.why[:0], jammed: jammed(s)}
 	for _, i := range s.Open {
 		m := &s.Machines[i].Machine
 		for _, with := range patiences {
 			p, ok := with(m, &s.Spec, s.Now)
-			if !ok || !s.Now.Due(p.until) || slices.Contains(telling, p.why) || guard.HoldOn(m, sit) != nil ||
-				p.why == fleet.ReasonBlind && sit.Whole.Doubt.Reason != "" {
+			if !ok || !p.counts(&t) || !s.Now.Due(p.until) || slices.Contains(t.why, p.why) ||
+				guard.HoldOn(m, sit) != nil || p.why == fleet.ReasonBlind && sit.Whole.Doubt.Reason != "" {
 				continue
 			}
-			telling = append(telling, p.why)
+			t.why = append(t.why, p.why)
 		}
 	}
-	return telling
+	return t
 }
+
+// jammed reports whether machines take places in the fleet's budget, and all of them wait for what may last: then no
+// place comes free for those that wait for one.
+func jammed(s *situation.Situation) (is bool) {
+	for _, i := range s.Open {
+		if m := &s.Machines[i].Machine; m.Repair.Budgeted() {
+			if is = outlasts(m.Waiting); !is {
+				return false
+			}
+		}
+	}
+	return is
+}
+
+// counts reports whether the reason is one that a person is told of now: as long as any repair goes on, whoever waits
+// for a place has only to wait.
+func (p Patience) counts(t *Impatience) bool { return p.why != fleet.ReasonBudget || t.jammed }
 
 // isOver reports whether the time is over; or nearly so, while another machine's for the same reason is: what one hand
 // did to forty machines within a minute is one page.
-func (p Patience) isOver(telling []fleet.Reason, now fleet.Now) bool {
-	return now.Due(p.until) || slices.Contains(telling, p.why) && now.Due(p.until.Add(-min(round.PagePause, p.all/5)))
+func (p Patience) isOver(t *Impatience, now fleet.Now) bool {
+	return p.counts(t) && (now.Due(p.until) ||
+		slices.Contains(t.why, p.why) && now.Due(p.until.Add(-min(round.PagePause, p.all/5))))
 }
 
 // Lost reports whether a person is to be told of the machine now, since this patience with it is over.
-func Lost(c *chart.Chart, with With, telling []fleet.Reason) bool {
+func Lost(c *chart.Chart, with With, t *Impatience) bool {
 	p, ok := with(c.M, &c.Situation.Spec, c.Situation.Now)
-	return ok && p.isOver(telling, c.Situation.Now)
+	return ok && p.isOver(t, c.Situation.Now)
 }
 
 // SomeLost reports whether hale has lost its patience with a machine, for whichever reason, so that a person is told.
-func SomeLost(m *belief.Machine, s *situation.Situation, telling []fleet.Reason) bool {
+func SomeLost(m *belief.Machine, s *situation.Situation, t *Impatience) bool {
 	for _, with := range patiences {
-		if p, ok := with(m, &s.Spec, s.Now); ok && p.isOver(telling, s.Now) {
+		if p, ok := with(m, &s.Spec, s.Now); ok && p.isOver(t, s.Now) {
 			return true
 		}
 	}

@@ -35,7 +35,7 @@ var reasons = map[fleet.Reason]reason{
 	fleet.ReasonUndecided: {"the next step depends on which of its checks fail, and not all of them have a result yet",
 		""},
 	fleet.ReasonBudget: {"as many machines are in repair as the fleet allows",
-		"wait, or raise limits.in_repair"},
+		"wait, or see what those in repair wait for, or raise limits.in_repair"},
 	fleet.ReasonNoWitness: {
 		"it does not answer, and neither does anything near it, so only the way there may be broken",
 		"see whether it serves its users, and whether this server reaches its host; hale heal has it repaired " +
