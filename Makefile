@@ -18,7 +18,7 @@ PROBES_FLAGS ?=
 CONTROLLER_FLAGS ?=
 
 .DEFAULT_GOAL := help
-.PHONY: help build test test-openstack repeat disks records pools show-sizes survive hostile ends race lint fuzz-api tidy cover fuzz bench bench-probes bench-controller bench-openstack bench-sizes mutants ssd-trace demo demo-clean clean
+.PHONY: help build test test-cluster test-openstack repeat disks records pools show-sizes survive hostile ends race lint fuzz-api tidy cover fuzz bench bench-probes bench-controller bench-openstack bench-sizes mutants ssd-trace demo demo-clean clean
 
 help: ## list the targets
 	@awk -F ':.*## ' '/^[a-z-]+:.*## / { printf "  make %-14s %s\n", $$1, $$2 }' Makefile
@@ -63,6 +63,9 @@ hostile: ## hale among a cloud, a vCenter, a libvirt daemon, a power controller,
 
 ends: ## hale ends within 3 s at 1 to 1,000 fleets, with a provider that is well, silent or not able, TIMES (20) at each bad moment
 	@HALE_ENDS=$(or $(TIMES),20) scripts/ensure-go.sh go test -count=1 -timeout 240m -run TestHaleEnds -v ./cmd/hale
+
+test-cluster: ## the active one of three servers is killed, paused, cut off or told to end while machines fail, TIMES (10) in each of five clusters
+	@HALE_CLUSTER=$(or $(TIMES),10) scripts/ensure-go.sh go test -count=1 -timeout 240m -run TestCluster -v ./cmd/hale
 
 race: ## the tests without real machines, the longest in their short form, under the race detector (needs gcc)
 	@command -v gcc >/dev/null || { echo 'make race: the race detector needs gcc: apt-get install gcc libc6-dev' >&2; exit 1; }

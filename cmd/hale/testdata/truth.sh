@@ -36,7 +36,7 @@ if [ "$operation" = get ]; then
     echo "{\"result\":{\"instance\":$instance}}" && exit
 fi
 [ "$mood" = slow ] && sleep 1
-[ -f "$TRUTH/calls" ] && printf '%s %s %s\n' "$PPID" "$operation" "$id" >>"$TRUTH/calls"
+[ -f "$TRUTH/calls" ] && printf '%s %s %s %s\n' "$(date +%s%N)" "$PPID" "$operation" "$id" >>"$TRUTH/calls"
 write() { printf '%s\n' "$1" >"$file.new" && mv "$file.new" "$file"; }
 # change writes the instance with the second text in place of the first, if that is in it.
 change() {
