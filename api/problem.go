@@ -120,10 +120,8 @@ var problems = map[string]struct {
 // NewProblem makes a problem of one of the codes.
 func NewProblem(code, detail string) Problem {
 	p := problems[code]
-	return Problem{
-		Type: "urn:hale:problem:" + strings.ReplaceAll(code, "_", "-"), Title: p.title, Status: p.status,
-		Detail: detail, Code: code,
-	}
+	return Problem{Type: "urn:hale:problem:" + strings.ReplaceAll(code, "_", "-"), Title: p.title, Status: p.status,
+		Detail: detail, Code: code}
 }
 
 // Unknown says that there is nothing of the name, and which of those that there are may be meant. The code says what is

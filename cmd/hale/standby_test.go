@@ -6,6 +6,7 @@ import (
 	"io"
 	"net"
 	"os"
+	"regexp"
 	"slices"
 	"strings"
 	"sync"
@@ -60,7 +61,7 @@ state: {etcd: {endpoints: [%q]}}
 providers: {lab: {type: exec, command: [%q], env: {TRUTH: %q}, poll: 1s}}
 fleets:
   f0:
-    {provider: lab, size: %d, checks: {page: {tcp: {port: %d}}}, repair: {steps: [start: {}, recreate: {}]}}
+    {provider: lab, size: %d, checks: {page: {tcp: {port: %d}}}, repair: {steps: [start: {}, recreate: {}], attempts: 100 in 1h, backoff: 0s}}
 `, c.at, program, first.path("truth"), size, c.page), 0o600))
 }
 
@@ -114,6 +115,9 @@ func TestS54AnotherServerGoesOn(t *testing.T) {
 	a.await("hale-a built the fleet", allHealthy(a))
 	b := c.starts("hale-b")
 	c.standsBy("hale-b", "it stands by: hale-a looks after the fleets")
+	a.until("hale server list has both", func() bool {
+		return regexp.MustCompile(`(?s)hale-a +active.*hale-b +standby`).MatchString(a.says("server", "list"))
+	})
 
 	a.feel("slow")
 	a.turnOff()
@@ -272,6 +276,9 @@ func TestAServerWithAnotherFileDoesNotFollow(t *testing.T) {
 	c.configure("hale-b", a, 4)
 	b := c.starts("hale-b")
 	c.standsBy("hale-b", "since its configuration of the fleets is another one than hale-a's")
+	a.until("hale server list says so", func() bool {
+		return strings.Contains(a.says("server", "list"), "none of those that stand by would follow by itself")
+	})
 	a.end(lenient)
 	c.standsBy("hale-b", "copy the file from there, or start hale here with --this-file")
 	if n := len(a.truth()); n != 3 {

@@ -19,7 +19,7 @@ var methods = map[string]string{
 	"list-providers": "Providers", "list-brakes": "Brakes", "whoami": "WhoAmI", "order": "Order",
 	"list-orders": "Given",
 	"world":       "World", "take-over": "TakeOver", "reload": "Reload", "list-plans": "Plans",
-	"plan": "Plan", "list-holds": "Holds", "get-hold": "Hold", "put-hold": "PutHold", "delete-hold": "DeleteHold",
+	"plan": "Plan", "list-holds": "Holds", "list-servers": "Servers", "get-hold": "Hold", "put-hold": "PutHold", "delete-hold": "DeleteHold",
 	"confirm-plan": "Confirm", "given-order": "GivenOrder", "cancel-order": "Cancel", "compare": "Compare",
 	"dead-letters": "DeadLetters", "retry-dead-letters": "Retry", "test-target": "Test",
 	"fences": "Fences", "test-fences": "TestFences", "fence-off": "FenceOff", "fence-uncut": "FenceUncut",

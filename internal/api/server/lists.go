@@ -63,6 +63,8 @@ func (s *Server) listing() {
 		Path: "/v1/discovery/prometheus", Needs: rest.Reads,
 		Summary: "The machines as targets for Prometheus's http_sd_configs",
 		Codes:   []string{api.CodeUnknownFleet, api.CodeBusy}}, s.targets)
+	rest.Serve(s.router, rest.Call{ID: "list-servers", Method: http.MethodGet, Path: "/v1/servers", Needs: rest.Reads,
+		Summary: "The servers that share the state", Codes: []string{api.CodeStore}}, s.listServers)
 	rest.Serve(s.router, rest.Call{ID: "whoami", Method: http.MethodGet, Path: "/v1/whoami", Needs: rest.Reads,
 		Summary: "The caller, as hale knows it"}, s.whoAmI)
 }

@@ -79,6 +79,7 @@ var matrix = map[string]row{
 	"take-over":    {role: access.Admin, whole: true, body: `{"installation":"other"}`},
 	"reload":       {role: access.Admin, whole: true},
 	"list-holds":   {role: access.Viewer},
+	"list-servers": {role: access.Viewer},
 	"get-hold":     {role: access.Viewer, path: "/v1/holds/power"},
 	"put-hold": {role: access.Holder, path: "/v1/holds/power",
 		body: `{"subject":"web","reason":"r","for":"1h"}`},

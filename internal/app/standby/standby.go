@@ -15,11 +15,13 @@ import (
 	"fmt"
 	"log/slog"
 	"os"
+	"strings"
 	"time"
 
 	"hale/internal/config"
 	"hale/internal/core/fault"
 	"hale/internal/defect"
+	"hale/internal/state"
 	"hale/internal/state/active"
 	"hale/internal/state/beliefs"
 	"hale/internal/state/etcd"
@@ -173,19 +175,27 @@ func secured(e config.Etcd) (*tls.Config, error) {
 
 // become waits until this server is the active one.
 func (s *one) become(ctx context.Context, store *etcd.Elsewhere) (*active.Office, error) {
+	me, err := s.me()
+	if err != nil {
+		return nil, err
+	}
+	line := listing{me: me, store: store}
+	defer func() { line.end(ctx) }()
 	for ctx.Err() == nil {
 		err := active.Await(ctx, store, func(is active.Server) {
-			s.wait(fmt.Sprintf("it stands by: %s looks after the fleets%s", is.Name, s.differs(is)))
+			_ = s.read() // it may have been edited; what is wrong in it is said when its turn comes
+			differs := s.differs(is)
+			s.wait(fmt.Sprintf("it stands by: %s looks after the fleets%s", is.Name, differs))
+			line.say(ctx, strings.TrimPrefix(differs, ", since "))
 		})
 		if err == nil {
 			err = s.fits(ctx, store)
 		}
 		if err == nil {
-			var office *active.Office
-			me, problem := s.me()
-			if problem != nil {
-				return nil, problem
+			if me, err = s.me(); err != nil {
+				return nil, err
 			}
+			var office *active.Office
 			if office, err = active.Become(ctx, store, me); err == nil {
 				return office, nil
 			}
@@ -200,6 +210,29 @@ func (s *one) become(ctx context.Context, store *etcd.Elsewhere) (*active.Office
 		pause(ctx)
 	}
 	return nil, ctx.Err()
+}
+
+// listing is the server's line among those that stand by. It is for people, and may fail.
+type listing struct {
+	me    active.Server
+	store state.Store
+	is    *active.Standing
+}
+
+// say lists it, with why it would not follow by itself.
+func (l *listing) say(ctx context.Context, unfit string) {
+	l.me.Unfit = unfit
+	if l.is != nil && !l.is.Lost() {
+		_ = l.is.Say(ctx, l.me)
+		return
+	}
+	l.is, _ = active.Stand(ctx, l.store, l.me)
+}
+
+func (l *listing) end(ctx context.Context) {
+	if l.is != nil {
+		l.is.End(ctx)
+	}
 }
 
 // act does the work for as long as this server is the active one.
@@ -256,12 +289,8 @@ func (u unfit) Error() string { return string(u) }
 // fits is nil if this server's file says the same of the fleets as the last active server's did. The last one's own
 // file may have been edited since.
 func (s *one) fits(ctx context.Context, store *etcd.Elsewhere) error {
-	if s.Load != nil {
-		c, err := s.Load()
-		if err != nil {
-			return unfit("its configuration cannot be read: " + err.Error())
-		}
-		s.Config = c
+	if err := s.read(); err != nil {
+		return unfit("its configuration cannot be read: " + err.Error())
 	}
 	last, ever, err := active.Last(ctx, store)
 	if err != nil || !ever || s.Anyway || last.Name == s.Server {
@@ -272,6 +301,18 @@ func (s *one) fits(ctx context.Context, store *etcd.Elsewhere) error {
 			"from there, or start hale here with --this-file")
 	}
 	return nil
+}
+
+// read reads the file again.
+func (s *one) read() error {
+	if s.Load == nil {
+		return nil
+	}
+	c, err := s.Load()
+	if err == nil {
+		s.Config = c
+	}
+	return err
 }
 
 // differs says that the other server has another file; empty: it says the same of the fleets.

@@ -19,6 +19,7 @@ func Commands(c *command.Call) []*cobra.Command {
 		r.ordersCommand(),
 		r.holdsCommand(),
 		r.planCommand(),
+		r.serverCommand(),
 	}
 }
 

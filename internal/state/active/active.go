@@ -52,6 +52,8 @@ type Server struct {
 	// Configuration is a hash of what the server's file says of the fleets.
 	Configuration string
 	Since         time.Time `json:",omitzero"` // by its wall clock
+	// Unfit says why it does not follow by itself, while it stands by; empty: it does.
+	Unfit string `json:",omitempty"`
 	// Left says that it said goodbye.
 	Left bool `json:",omitempty"`
 }
@@ -88,10 +90,9 @@ func read(ctx context.Context, store state.Store, key string) (s Server, revisio
 	return s, e.Revision, nil
 }
 
-// Await returns when no server is active, or ctx ends. told hears which one is, whenever that is another one, or it
-// says something else of itself.
+// Await returns when no server is active, or ctx ends. told hears which one is, at first, whenever something changes,
+// and every half a minute.
 func Await(ctx context.Context, store state.Store, told func(Server)) error {
-	var was Server
 	for {
 		entries, revision, err := store.List(ctx, ownerKey)
 		if err != nil || len(entries) == 0 {
@@ -101,8 +102,7 @@ func Await(ctx context.Context, store state.Store, told func(Server)) error {
 		if err != nil {
 			return err
 		}
-		if is != was && is != (Server{}) {
-			was = is
+		if is != (Server{}) {
 			told(is)
 		}
 		looking, stop := context.WithTimeout(ctx, lookAgain)
