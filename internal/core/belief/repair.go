@@ -85,6 +85,8 @@ type Aim struct {
 	// OffAccepted says that Target's provider accepted one of them, or may have, since its answer was lost: it may be
 	// carried out late (S71).
 	OffAccepted bool `json:",omitempty"`
+	// MayGo says the same of a delete whose answer was lost.
+	MayGo bool `json:",omitempty"`
 	// ClearedCalls is OffCalls at the moment of the last confirming look: a further call needs a further look.
 	ClearedCalls int `json:"ClearedOrders"`
 	// FenceAt is when the time is over for which the target's host is left as it is before it is fenced: only a look

@@ -199,6 +199,16 @@ func (c *Chart) FreshlySeen(r *belief.Repair) bool {
 	return c.View.Sighting(c.M.Current.ID).Asked > r.LastOutcome
 }
 
+// SeenSince returns what the provider said of the instance after the last call ended. As long as it said nothing, it is
+// to be asked.
+func (c *Chart) SeenSince(r *belief.Repair, id fleet.InstanceID) (i fleet.Instance, known bool) {
+	seen := c.View.Sighting(id)
+	if !seen.Known() || seen.Asked <= r.LastOutcome {
+		return fleet.Instance{}, false
+	}
+	return seen.Instance, true
+}
+
 // WithoutEffect takes back that hale powered the instance off, where its provider says for certain that nothing was
 // done: if it goes off from now on, that was not hale (L10). A call with an unknown outcome may still be carried out.
 func (c *Chart) WithoutEffect(r *belief.Repair, in belief.Intent, o fleet.Outcome) {
@@ -211,15 +221,18 @@ func (c *Chart) WithoutEffect(r *belief.Repair, in belief.Intent, o fleet.Outcom
 	}
 }
 
-// belated is how long hale expects a provider to carry out a power-off late, after it accepted the call or gave no
-// answer. Clouds queue their work: the simulated one takes up to two minutes.
+// belated is how long hale expects a provider to carry out a power-off or a delete late, after it accepted the call or
+// gave no answer. Clouds queue their work: the simulated one takes up to two minutes.
 const belated = 3 * time.Minute
+
+// Belated reports whether the last call is so recent that it may be carried out yet.
+func (c *Chart) Belated(r *belief.Repair) bool {
+	return !c.Situation.Now.Due(r.LastOutcome.Add(belated))
+}
 
 // MayGoOff reports whether the target of a wanted change may yet power off by a call that was sent. If the change were
 // given up before that, the machine would serve again, and then go off.
-func (c *Chart) MayGoOff(r *belief.Repair) bool {
-	return r.Wanted() && r.OffAccepted && !c.Situation.Now.Due(r.LastOutcome.Add(belated))
-}
+func (c *Chart) MayGoOff(r *belief.Repair) bool { return r.Wanted() && r.OffAccepted && c.Belated(r) }
 
 // TurnedOff reports whether it was hale that turned the instance off, if it is off: its provider accepted an order of
 // this rung, or may have. An order that was surely not carried out turned nothing off: a person may have.

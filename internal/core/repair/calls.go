@@ -91,16 +91,6 @@ func (w *Work) observe(r *belief.Repair, id fleet.InstanceID, host fleet.HostNam
 	return waits
 }
 
-// seenSince returns what the provider said of the instance after the last call ended. As long as it said nothing, it is
-// to be asked.
-func (w *Work) seenSince(r *belief.Repair, id fleet.InstanceID) (i fleet.Instance, known bool) {
-	seen := w.View.Sighting(id)
-	if !seen.Known() || seen.Asked <= r.LastOutcome {
-		return fleet.Instance{}, false
-	}
-	return seen.Instance, true
-}
-
 // settleIntent deals with the call under way: its outcome arrived, or is unknown and must be observed.
 func (w *Work) settleIntent(r *belief.Repair) onward {
 	in, o := *r.Intent, w.View.Outcome
@@ -222,8 +212,8 @@ func (w *Work) resolve(r *belief.Repair, in belief.Intent) onward {
 
 // observed returns the instance as it was seen after a call without an answer; then the call is over.
 func (w *Work) observed(r *belief.Repair, in belief.Intent) (fleet.Instance, bool) {
-	seen, known := w.seenSince(r, in.Instance)
-	if !known {
+	seen, known := w.SeenSince(r, in.Instance)
+	if !known || r.Retries+1 >= pageAfter && wanted.Lingers(&w.Chart, r, in.Op) {
 		return fleet.Instance{}, false
 	}
 	r.Intent, r.AskAt = nil, 0
@@ -234,6 +224,10 @@ func (w *Work) observed(r *belief.Repair, in belief.Intent) (fleet.Instance, boo
 
 // repeat tries a call again that surely had no effect.
 func (w *Work) repeat(r *belief.Repair, in belief.Intent) onward {
+	if r.Retries+1 >= pageAfter && wanted.Lingers(&w.Chart, r, in.Op) {
+		in.Unknown, r.Intent = true, &in
+		return w.observe(r, in.Instance, in.Host)
+	}
 	operationOf(in.Op).undone(r)
 	w.retry(r)
 	return w.boundTries(r, in)

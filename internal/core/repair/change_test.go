@@ -361,6 +361,36 @@ func TestARemovalOfWhatIsGoneIsNotGivenUp(t *testing.T) {
 	st.want("removed", st.round(), "repair-ended removed; over")
 }
 
+// A delete whose answer was lost may be carried out late: until that is over, the removal is not given up, and no
+// further delete is sent, though it was tried ten times (L13). It is all the same whether the last one surely did
+// nothing.
+func TestL13ARemovalThatMayBeCarriedOutLateIsNotGivenUp(t *testing.T) {
+	t.Parallel()
+	for _, last := range []fleet.OutcomeKind{fleet.OutcomeUnknown, fleet.OutcomeRetry} {
+		for _, power := range []fleet.Power{fleet.PowerGone, fleet.PowerOff} {
+			st, _ := removing(t)
+			st.m.Repair.Proof, st.m.Repair.Retries = fleet.ProofConfirmedOff, 9
+			st.m.Repair.MayGo = last == fleet.OutcomeRetry // another one, before it
+			st.round()
+			st.ends(last)
+			st.want("it may be carried out yet", st.round(), "ASK old; act")
+			for range 5 {
+				st.seen(marked("old", "h1", fleet.PowerOff, 1))
+				st.want("it was not so far", st.round(), "act")
+				st.pass(30 * time.Second)
+				st.want("it is asked for", st.round(), "ASK old; act")
+			}
+			st.pass(30 * time.Second)
+			st.seen(marked("old", "h1", power, 1))
+			if power == fleet.PowerGone {
+				st.want("it was", st.round(), "proven confirmed-deleted; CALL delete old; act")
+			} else {
+				st.want("it is not any more", st.round(), givenUp("call-failed"))
+			}
+		}
+	}
+}
+
 // What is left of an instance that is gone may be something that no try removes: a person is told once, with what the
 // provider said, when that has lasted.
 func TestOfWhatStaysOfARemovalAPersonIsToldOnce(t *testing.T) {

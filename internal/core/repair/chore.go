@@ -38,7 +38,7 @@ type ordered struct {
 
 // stop turns the target off, and sees that it is. It stays so until a person wants it on.
 func (e ordered) stop() onward {
-	i, known := e.seenSince(e.r, e.r.Target.ID)
+	i, known := e.SeenSince(e.r, e.r.Target.ID)
 	switch {
 	case !known:
 		return e.observe(e.r, e.r.Target.ID, e.r.Target.Host)

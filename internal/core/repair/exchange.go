@@ -73,7 +73,7 @@ func (x exchange) fence() onward {
 	if x.r.Stranded && x.r.Confirmed {
 		return lookAgain(x.r) // its host is back: what was confirmed without it counts no more
 	}
-	i, known := x.seenSince(x.r, x.r.Target.ID)
+	i, known := x.SeenSince(x.r, x.r.Target.ID)
 	switch used := x.M.KeptAt(x.r.Target.ID) >= 0 || x.M.LeftAt(x.r.Target.ID) >= 0 && !x.HeldCut(x.r.Target.ID); {
 	case !known:
 		return x.ask()
@@ -136,7 +136,7 @@ func (x exchange) proveAgain() onward {
 	if h, dead := x.DeadHost(x.r.Target); dead && x.M.LeftAt(x.r.Target.ID) >= 0 {
 		return x.fenceHost(h)
 	}
-	i, known := x.seenSince(x.r, x.r.Target.ID)
+	i, known := x.SeenSince(x.r, x.r.Target.ID)
 	switch {
 	case !known:
 		return x.ask()
@@ -156,7 +156,7 @@ func (x exchange) proveAgain() onward {
 
 // proveDeleted asks for the stricter proof after a delete.
 func (x exchange) proveDeleted() onward {
-	i, known := x.seenSince(x.r, x.r.Target.ID)
+	i, known := x.SeenSince(x.r, x.r.Target.ID)
 	switch {
 	case !known:
 		return x.ask()

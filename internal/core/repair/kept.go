@@ -79,7 +79,7 @@ func (x exchange) start(i belief.Incarnation) onward { return x.call(x.r, fleet.
 
 // seeBack sees what is to be brought back.
 func (x exchange) seeBack() onward {
-	i, known := x.seenSince(x.r, x.r.Back.ID)
+	i, known := x.SeenSince(x.r, x.r.Back.ID)
 	switch {
 	case !known:
 		return x.observe(x.r, x.r.Back.ID, x.r.Back.Host)

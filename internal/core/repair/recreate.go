@@ -85,6 +85,7 @@ func (d deleting) refused(w *Work, detail string) onward {
 // resolve: that the instance is gone does not show that its files went, too. A delete finds those that are left, so it
 // is sent once more.
 func (deleting) resolve(w *Work, r *belief.Repair, in belief.Intent) onward {
+	r.MayGo = true
 	seen, known := w.observed(r, in)
 	switch {
 	case !known:
