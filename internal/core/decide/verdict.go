@@ -180,6 +180,12 @@ func (w *work) noticeStrays() {
 			strays = append(strays, w.knownStray(m.Strays[at], i))
 		}
 	}
+	for _, s := range m.Strays {
+		_, dead := guard.DeadHost(s.Host, w.Situation)
+		if dead && s.Paged && !w.View.Sighting(s.ID).Known() && !w.Away(s.ID) {
+			strays = append(strays, s) // its host cannot be asked; forgotten, it would be told of anew
+		}
+	}
 	m.Strays = strays
 }
 
