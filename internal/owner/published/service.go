@@ -72,7 +72,9 @@ func (s *Fleet) service(m *belief.Machine) Service {
 		return Service{Word: ServesNo, Why: "it is in repair"}
 	case m.Stays():
 		return Service{Word: ServesNo, Why: "a hook after its repair failed"}
-	case healthy && m.Current.Certified && !m.Current.Raw && m.Address.IsValid():
+	case m.Current.Raw: // its member may still be that of the instance before, which could not be set out in time
+		return Service{Word: ServesNo, Why: "it is not provisioned"}
+	case healthy && m.Current.Certified && m.Address.IsValid():
 		return Service{Word: ServesYes, Why: "it is healthy"}
 	}
 	return Service{}
