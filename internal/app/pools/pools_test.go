@@ -295,6 +295,29 @@ func TestAMachineThatLeavesDrainsFirst(t *testing.T) {
 	})
 }
 
+// TestOneBeyondTheSizeServesAsLongAsItIsKept: it is kept since fewer would serve without it.
+func TestOneBeyondTheSizeServesAsLongAsItIsKept(t *testing.T) {
+	t.Parallel()
+	story(t, func(t *testing.T, w *world, p *memory.Pool) {
+		over := belief.Removal{Machine: "web-3", Why: fleet.ReasonSurgeOver}
+		w.turn(func(f *published.Fleet) { f.Whole.Ledger = &belief.Ledger{Removals: []belief.Removal{over}} })
+		expect(t, p, all)
+		w.turn(func(f *published.Fleet) { f.Machines[2].Machine.Repair = &belief.Repair{Kind: belief.RepairRemove} })
+		expect(t, p, "SSo")
+	})
+}
+
+// TestWhatIsNotProvisionedIsOut: its member is that of its predecessor, which could not be set out in time.
+func TestWhatIsNotProvisionedIsOut(t *testing.T) {
+	t.Parallel()
+	story(t, func(t *testing.T, w *world, p *memory.Pool) {
+		w.turn(func(f *published.Fleet) {
+			f.Machines[2].Machine.Current = belief.Incarnation{ID: "i-4", Raw: true}
+		})
+		expect(t, p, "SSo")
+	})
+}
+
 // TestASpareServesOnceItTakesAPlace: until then it gets nothing, and who serves is as it was while hale is blind.
 func TestASpareServesOnceItTakesAPlace(t *testing.T) {
 	t.Parallel()

@@ -2,6 +2,7 @@ package published
 
 import (
 	"hale/internal/core/belief"
+	"hale/internal/core/fleet"
 	"hale/internal/core/guard"
 )
 
@@ -53,7 +54,7 @@ func (s *Fleet) braked() bool {
 
 // service says it as far as hale sees the machine well.
 func (s *Fleet) service(m *belief.Machine) Service {
-	leaves := s.Whole.Ledger.Removal(m.Name) != nil || m.Repair.Leaves()
+	leaves := s.goes(m) || m.Repair.Leaves()
 	healthy, spare := m.Health.Verdict == belief.VerdictHealthy, s.Whole.Ledger.IsSpare(m.Name)
 	switch {
 	case m.Current.None():
@@ -78,6 +79,13 @@ func (s *Fleet) service(m *belief.Machine) Service {
 		return Service{Word: ServesYes, Why: "it is healthy"}
 	}
 	return Service{}
+}
+
+// goes reports whether the machine is to go by an order, so that its users leave at once. One beyond the size is kept
+// while fewer would serve without it, and would be kept in vain if it did not serve: it leaves as its removal begins.
+func (s *Fleet) goes(m *belief.Machine) bool {
+	o := s.Whole.Ledger.Removal(m.Name)
+	return o != nil && o.Why != fleet.ReasonSurgeOver
 }
 
 // failing says it of an unhealthy machine.
