@@ -337,6 +337,15 @@ func twofold() []crime {
 			o.Acted(&world.Call{Op: world.Delete, ID: "new", Effect: true, Certified: true, Sent: sent,
 				Mark: world.Mark{Machine: "web-1"}})
 		}},
+		{"L8", "two hosts show a machine of the fleet, and nobody knows", func(o court, breaks bool) {
+			o.booked = &belief.Ledger{Size: 2} // a store that was put back may not know web-3
+			o.w.StayBehind(o.w.VM("planted-3"), "h2")
+			o.tellsOfTwo("web-3", "planted-3", 0)
+			if breaks {
+				o.booked = &belief.Ledger{Size: 3}
+			}
+			o.passes(2 * tellTwoWithin * time.Minute)
+		}},
 		{"L8", "two hosts show a machine, and nobody knows", func(o court, breaks bool) {
 			o.w.StayBehind(o.w.VM("planted-1"), "h2")
 			o.tellsOfTwo("web-1", "planted-1", 0)

@@ -157,10 +157,11 @@ const tellTwoWithin = 5
 // minutes on end hale could have seen it.
 func (j *Judge) tellsOfTwo(machine, id string, seen int) {
 	j.w.After(time.Minute, func() {
+		n, _ := fleet.MachineName(machine).Ordinal()
 		switch {
 		case j.toldTwo[machine] != "" || !j.w.Contested(id) || j.options.Naive:
 			return
-		case j.domains > 0 || !j.run.LooksOn():
+		case j.domains > 0 || !j.run.LooksOn() || law.Unbooked(j.booked, n): // an older store may not know it
 			seen = 0
 		case seen >= tellTwoWithin:
 			j.Broken("L8", machine, "two hosts show it, and nobody was told")

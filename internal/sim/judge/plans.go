@@ -3,7 +3,6 @@ package judge
 import (
 	"cmp"
 	"fmt"
-	"slices"
 
 	"hale/internal/core/belief"
 	"hale/internal/core/change"
@@ -222,7 +221,7 @@ func (j *Judge) isBeyond(machine string) bool {
 		return false
 	}
 	size, l := j.size+j.spec.Spares.Count, j.booked
-	booked := l != nil && (n > l.Size+len(l.Left) || slices.Contains(l.Left, n))
+	booked := law.Unbooked(l, n)
 	switch {
 	case j.left[machine]:
 		return true

@@ -95,3 +95,9 @@ func Sparing(op fleet.Op) bool {
 	is := world.Op(op)
 	return is == world.Start || is == world.Resume || is == world.Hook || is == world.Certify
 }
+
+// Unbooked reports whether the ledger has no machine of the number: it left, or the fleet never had so many. A store
+// that was put back knows of none that came since.
+func Unbooked(l *belief.Ledger, n int) bool {
+	return l != nil && (n > l.Size+len(l.Left) || slices.Contains(l.Left, n))
+}
