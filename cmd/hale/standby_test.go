@@ -295,3 +295,41 @@ func TestAServerWithAnotherFileDoesNotFollow(t *testing.T) {
 	c.starts("hale-a", "--this-file")
 	a.await("hale-a follows with its file", func(s api.Status) bool { return a.healthy(s) == 4 })
 }
+
+// A fleet of a hale with its state in a data folder goes on with its state in etcd, by a backup. A state that is there is
+// not replaced.
+func TestAStateMovesIntoEtcd(t *testing.T) {
+	t.Parallel()
+	c := share(t, "hale-a", "hale-b")
+	a := c.all["hale-a"]
+	shared, err := os.ReadFile(a.path("hale.yaml"))
+	a.must(err)
+	a.write(a.path("hale.yaml"), regexp.MustCompile(`(?m)^state: .*$`).ReplaceAllString(string(shared), ""))
+	a.start()
+	a.await("hale-a built the fleet", allHealthy(a))
+	a.end(lenient)
+	if said := a.says("backup", a.path("backup"), "--data-dir", a.path("data")); !strings.Contains(said, "3 machines") {
+		t.Fatal(said)
+	}
+
+	a.write(a.path("hale.yaml"), string(shared))
+	restore := []string{"restore", a.path("backup"), "--etcd", a.path("hale.yaml")}
+	if said := a.says(restore...); !strings.Contains(said, "Restored into /hale/ at http://") {
+		t.Fatal(said)
+	}
+	b := c.starts("hale-b")
+	b.await("hale-b goes on", allHealthy(b))
+	a.wantEachOnce()
+	if said := a.says(restore...); !strings.Contains(said, "there is a state already") {
+		t.Errorf("a second restore: %s", said)
+	}
+	creates := 0
+	for _, call := range c.calls(a) {
+		if strings.Contains(call, " create ") {
+			creates++
+		}
+	}
+	if creates != 3 {
+		t.Errorf("%d instances were built, want 3: %q", creates, c.calls(a))
+	}
+}

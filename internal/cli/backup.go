@@ -9,6 +9,7 @@ import (
 	"hale/api"
 	"hale/internal/cli/command"
 	"hale/internal/cli/paper"
+	"hale/internal/config"
 	"hale/internal/prose"
 
 	"github.com/spf13/cobra"
@@ -63,17 +64,20 @@ func (c commander) backupCommand() *cobra.Command {
 
 func (c commander) restoreCommand() *cobra.Command {
 	var force, check, asJSON bool
+	var into string
 	var log command.LogFlags
 	cmd := &cobra.Command{
 		Use: "restore FILE", Short: "Bring back what a backup has, while hale is stopped",
 		Long: "Reads a backup to its end, says what it is of, and makes it the state of the data folder. The\n" +
 			"controller there must be stopped. With --force a state that is there is put aside, in the same\n" +
-			"folder. When anything is wrong, the folder is left as it was.\n\n" +
+			"folder. When anything is wrong, the folder is left as it was. With --etcd it becomes the state in\n" +
+			"the etcd servers of a configuration, which hold none yet; all servers must be stopped.\n\n" +
 			"A restored state is older than the machines. hale looks at all of them before it does anything,\n" +
 			"but what it did since the backup was made, it does not know: orders, holds, sizes and new machines\n" +
 			"of that time. Read 'After a restore' in docs/runbook.md before you start it.",
 		Example: "  hale restore /var/backups/hale-2026-11-21.backup --check\n" +
-			"  hale restore /var/backups/hale-2026-11-21.backup --force",
+			"  hale restore /var/backups/hale-2026-11-21.backup --force\n" +
+			"  hale restore /var/backups/hale-2026-11-21.backup --etcd /etc/hale/hale.yaml",
 		Args: cobra.ExactArgs(1),
 		RunE: c.Begin(func(cmd *cobra.Command, args []string) error {
 			logger, err := log.Logger(c.Err)
@@ -84,9 +88,12 @@ func (c commander) restoreCommand() *cobra.Command {
 			if err != nil {
 				return err
 			}
-			r, err := c.Restore(cmd.Context(), command.RestoreOptions{
-				File: args[0], DataDir: dataDir, Force: force, Check: check, Version: c.Version, Logger: logger,
-			})
+			shared, err := configured(into)
+			if err != nil {
+				return err
+			}
+			r, err := c.Restore(cmd.Context(), command.RestoreOptions{File: args[0], DataDir: dataDir, Force: force,
+				Check: check, Config: shared, Version: c.Version, Logger: logger})
 			switch {
 			case err != nil:
 				return err
@@ -98,10 +105,19 @@ func (c commander) restoreCommand() *cobra.Command {
 		}),
 	}
 	cmd.Flags().BoolVar(&force, "force", false, "put the state that is there aside")
+	cmd.Flags().StringVar(&into, "etcd", "", "a configuration: restore into the etcd servers that it names (state.etcd)")
 	cmd.Flags().BoolVar(&check, "check", false, "only read the backup, and say what it is of")
 	cmd.Flags().BoolVar(&asJSON, "json", false, "print JSON")
 	log.Register(cmd, "error")
 	return cmd
+}
+
+// configured reads the configuration that is named, if one is.
+func configured(path string) (*config.Config, error) {
+	if path == "" {
+		return nil, nil //nolint:nilnil // none is named
+	}
+	return command.Load(path)
 }
 
 // contentLines say what a backup is of.

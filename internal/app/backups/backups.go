@@ -1,5 +1,5 @@
 // Package backups writes the state of a controller into a file, that of one that runs or else of a data folder, and makes
-// a data folder's state what such a file holds.
+// a data folder's state, or that in etcd servers, what such a file holds.
 //
 // It promises that a backup appears when it is whole and was read back, that a data folder is copied and never opened
 // where it is, and that what a restore replaces is kept aside. What lies in such a file is package state/backup's.
@@ -7,6 +7,7 @@ package backups
 
 import (
 	"context"
+	"crypto/rand"
 	"encoding/json"
 	"errors"
 	"fmt"
@@ -21,10 +22,13 @@ import (
 
 	"hale/api"
 	"hale/internal/api/server"
+	"hale/internal/app/standby"
+	"hale/internal/config"
 	"hale/internal/core/belief"
 	"hale/internal/core/fault"
 	"hale/internal/core/fleet"
 	"hale/internal/state"
+	"hale/internal/state/active"
 	"hale/internal/state/backup"
 	"hale/internal/state/beliefs"
 	"hale/internal/state/etcd"
@@ -219,6 +223,8 @@ type RestoreOptions struct {
 	DataDir string // made if it does not exist
 	Force   bool   // the state that is there is put aside
 	Check   bool   // only read the backup
+	// Config says into which etcd servers it is restored, in place of the folder; nil: into the folder.
+	Config  *config.Config
 	Version string
 	Logger  *slog.Logger
 }
@@ -244,9 +250,56 @@ func Restore(ctx context.Context, o RestoreOptions) (api.Restored, error) {
 		}
 		return beliefs.MarkRestored(ctx, s, b.Made)
 	}
+	if o.Config != nil {
+		out.DataDir, err = restoreShared(ctx, o, fill)
+		out.Done = err == nil
+		return out, err
+	}
 	out.Aside, err = etcd.Replace(ctx, etcd.Replacement{Dir: o.DataDir, Logger: o.Logger, Aside: o.Force, Fill: fill})
 	out.Done = err == nil
 	return out, err
+}
+
+// restoreShared fills the etcd servers of the configuration, which hold no state of hale's yet, and says where they are.
+// No server becomes active meanwhile; nor afterwards, when the filling was broken off.
+func restoreShared(ctx context.Context, o RestoreOptions, fill func(context.Context, state.Store) error) (string, error) {
+	const op = "app.restore"
+	e := o.Config.Etcd
+	if !e.Used() {
+		return "", fault.New(fault.Invalid, op, "", errors.New("the configuration names no etcd servers: state.etcd"))
+	}
+	where := fmt.Sprintf("%s at %s", e.Prefix, strings.Join(e.Endpoints, ", "))
+	opts, err := standby.Reach(ctx, e, o.Logger)
+	if err != nil {
+		return where, err
+	}
+	store, err := etcd.Connect(ctx, opts)
+	if err != nil {
+		return where, err
+	}
+	err = fillEmpty(ctx, store, where, fill)
+	return where, errors.Join(err, store.Close())
+}
+
+func fillEmpty(ctx context.Context, store *etcd.Elsewhere, where string,
+	fill func(context.Context, state.Store) error) error {
+	const op = "app.restore"
+	for e, err := range store.Scan(ctx, "") {
+		if err != nil {
+			return err
+		}
+		return fault.New(fault.Conflict, op, where, fmt.Errorf("there is a state already (%s): stop all servers, make a "+
+			"backup of it, delete it (etcdctl del --prefix), and restore then", e.Key))
+	}
+	office, err := active.Become(ctx, store, active.Server{Name: "hale restore", Process: rand.Text()})
+	if err != nil {
+		return err
+	}
+	if err := fill(ctx, office); err != nil {
+		return fmt.Errorf("%w; a part of the state may be there, and no server begins with it: delete it (etcdctl del "+
+			"--prefix), and restore again", err)
+	}
+	return office.Vacate(ctx)
 }
 
 // puts are the writes that put the entries in.

@@ -111,7 +111,7 @@ func (s *one) answer(ctx context.Context) {
 
 // connect opens the store, and tries again as long as the servers do not answer: they may be starting.
 func (s *one) connect(ctx context.Context) (store *etcd.Elsewhere, err error) {
-	opts, err := s.options(ctx)
+	opts, err := Reach(ctx, s.Config.Etcd, s.Logger)
 	if err != nil {
 		return nil, err
 	}
@@ -130,10 +130,9 @@ func (s *one) connect(ctx context.Context) (store *etcd.Elsewhere, err error) {
 	return store, err
 }
 
-// options are how the servers are reached.
-func (s *one) options(ctx context.Context) (etcd.Shared, error) {
-	e := s.Config.Etcd
-	out := etcd.Shared{Endpoints: e.Endpoints, Prefix: e.Prefix, User: e.User, Logger: s.Logger}
+// Reach says how the etcd servers of a configuration are reached.
+func Reach(ctx context.Context, e config.Etcd, log *slog.Logger) (etcd.Shared, error) {
+	out := etcd.Shared{Endpoints: e.Endpoints, Prefix: e.Prefix, User: e.User, Logger: log}
 	var err error
 	if !e.Password.None() {
 		if out.Password, err = e.Password.Resolve(ctx); err != nil {

@@ -100,8 +100,7 @@ func TestEtcdIsReachedByTLS(t *testing.T) {
 	connect := func(change func(*config.Etcd)) error {
 		e := sound
 		change(&e)
-		s := &one{Options: Options{Config: &config.Config{Etcd: e}, Logger: slog.New(slog.DiscardHandler)}}
-		opts, err := s.options(t.Context())
+		opts, err := Reach(t.Context(), e, slog.New(slog.DiscardHandler))
 		if err != nil {
 			return err
 		}

@@ -74,6 +74,7 @@ type RestoreOptions struct {
 	DataDir string
 	Force   bool
 	Check   bool
+	Config  *config.Config // its etcd servers get the state; nil: the data folder does
 	Version string
 	Logger  *slog.Logger
 }

@@ -240,3 +240,22 @@ func TestConformance(t *testing.T) {
 		},
 	})
 }
+
+// Once a store was filled anew, any server may follow, at once.
+func TestAVacatedOfficeIsAsIfNobodyHadEverBeenThere(t *testing.T) {
+	t.Parallel()
+	synctest.Test(t, func(t *testing.T) {
+		on := memory.New(memory.Options{})
+		if err := starts(t, on, "restore").acts().Vacate(t.Context()); err != nil {
+			t.Fatal(err)
+		}
+		if last, ever, err := active.Last(t.Context(), on.Open(nil)); ever || err != nil {
+			t.Errorf("the last one was %+v (%v)", last, err)
+		}
+		began := time.Now()
+		starts(t, on, "hale-1").acts()
+		if took := time.Since(began); took > time.Second {
+			t.Errorf("it took %v", took)
+		}
+	})
+}

@@ -3,6 +3,7 @@ package active
 import (
 	"context"
 	"encoding/json"
+	"errors"
 	"iter"
 	"time"
 
@@ -106,6 +107,14 @@ func (o *Office) Leave(ctx context.Context) error {
 		return err
 	}
 	return o.lease.Revoke(ctx)
+}
+
+// Vacate leaves as if no server had ever been active: any may follow, whatever its file says. For a store that was
+// filled anew.
+func (o *Office) Vacate(ctx context.Context) error {
+	defer o.end()
+	_, err := o.Commit(ctx, state.Txn{Then: []state.Write{state.Delete(lastKey), state.Delete(ownerKey)}})
+	return errors.Join(err, o.lease.Revoke(ctx))
 }
 
 // forsake ends the office without a word: the lease runs out by itself.

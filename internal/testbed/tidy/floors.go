@@ -244,7 +244,7 @@ var packages = []pkgRule{
 	{path: "internal/app/streams", floor: 5},
 	{path: "internal/app/systemd", floor: 5},
 	{path: "internal/app/outlook", floor: 5},
-	{path: "internal/app/backups", floor: 5},
+	{path: "internal/app/backups", floor: 5, step: 1},
 	{path: "internal/app/troubles", floor: 5, step: 1},
 	{path: "internal/app", floor: 5, step: 2},
 	{path: "cmd/hale", floor: 6},
