@@ -54,6 +54,8 @@ type Options struct {
 	Load func() (*config.Config, error)
 	// Hangups ask for a reload, as the command does; nil: none come.
 	Hangups <-chan os.Signal
+	// ends reports whether hale ends when the work does; nil: it does.
+	ends func() bool
 	// took is told what the file says once that is in force; nil: nobody asks.
 	took func(context.Context, *config.Config)
 }
@@ -149,11 +151,12 @@ func (a *App) share(ctx context.Context) error {
 			systemd.Lives(ctx, a.opts.Logger)
 			return standby.Answer(ctx, listener, waits)
 		},
-		Work: func(ctx context.Context, c *config.Config, office *active.Office) error {
+		Work: func(working context.Context, c *config.Config, office *active.Office) error {
 			now := *a
 			now.opts.Config = c
+			now.opts.ends = func() bool { return ctx.Err() != nil }
 			now.opts.took = func(ctx context.Context, c *config.Config) { standby.Note(ctx, office, c, a.opts.Logger) }
-			return now.furnish(ctx, office)
+			return now.furnish(working, office)
 		},
 	})
 }
@@ -332,7 +335,9 @@ func (a *App) serve(ctx context.Context, store state.Store, s *site, d *desk) er
 	keep(working, "what hale lacks", s.troubles.Run)
 	keep(surfaces, "tests of fences", s.fencing.Run)
 	keep(surfaces, "porter", s.porter.Run)
-	keep(working, "systemd", systemd.By(s.engine.Stuck, log).Run)
+	supervised := systemd.By(s.engine.Stuck, log)
+	supervised.Ends = a.opts.ends
+	keep(working, "systemd", supervised.Run)
 	keep(working, "the end in the log", a.sayEnd)
 	signs := lifeSigns{teller: s.teller, idle: s.engine.Idle, acting: s.how.counts.Beat, panics: s.teller.panics,
 		log: log}

@@ -23,6 +23,9 @@ type Supervised struct {
 	tell func(state string) error
 	// watchdog is how long systemd waits for a sign of life; 0: it does not wait for any.
 	watchdog time.Duration
+	// Ends reports, once the work has ended, whether hale ends with it; nil: it does. A server that is not the active
+	// one any more goes on.
+	Ends func() bool
 	// stuck names a fleet in which nothing is decided for longer than that.
 	stuck func(longerThan time.Duration) (fleet.Name, bool)
 	log   *slog.Logger
@@ -55,7 +58,11 @@ func Lives(ctx context.Context, log *slog.Logger) {
 // Run says that hale is up, and that it lives until ctx ends; then, that it ends.
 func (s Supervised) Run(ctx context.Context) {
 	s.say(daemon.SdNotifyReady)
-	defer s.say(daemon.SdNotifyStopping)
+	defer func() {
+		if s.Ends == nil || s.Ends() {
+			s.say(daemon.SdNotifyStopping)
+		}
+	}()
 	if s.watchdog <= 0 {
 		<-ctx.Done()
 		return

@@ -34,6 +34,21 @@ func TestSystemdHearsOfLifeUntilAFleetIsStuck(t *testing.T) {
 	})
 }
 
+// A server that is not the active one any more does not end.
+func TestSystemdHearsOfNoEndWhereHaleGoesOn(t *testing.T) {
+	t.Parallel()
+	synctest.Test(t, func(t *testing.T) {
+		var heard []string
+		ctx, cancel := context.WithTimeout(t.Context(), time.Hour)
+		defer cancel()
+		Supervised{tell: func(state string) error { heard = append(heard, state); return nil },
+			Ends: func() bool { return false }}.Run(ctx)
+		if !slices.Equal(heard, []string{"READY=1"}) {
+			t.Errorf("heard %q", heard)
+		}
+	})
+}
+
 func TestWithoutAWatchdogThereAreNoSignsOfLife(t *testing.T) {
 	t.Parallel()
 	synctest.Test(t, func(t *testing.T) {
