@@ -1,8 +1,11 @@
 package config
 
 import (
+	"slices"
+	"strings"
 	"testing"
 
+	"hale/internal/adapters"
 	"hale/internal/core/change"
 	"hale/internal/secret"
 
@@ -37,6 +40,19 @@ state:
 	}
 	if diff := cmp.Diff([]change.Difference{{Kind: change.StateChanged}}, Compare(was, is)); diff != "" {
 		t.Errorf("what differs (-want +got):\n%s", diff)
+	}
+}
+
+// What other servers cannot see is said.
+func TestASimulatedProviderIsNotShared(t *testing.T) {
+	t.Parallel()
+	said := sound(t, `
+providers: {lab: {type: simulated}}
+fleets: {web: {provider: lab, size: 3, template: {image: web.qcow2}, checks: {a: {ping: {}}}}}
+state: {etcd: {endpoints: ["http://localhost:2379"]}}
+`).Warnings(adapters.All())
+	if !slices.ContainsFunc(said, func(s string) bool { return strings.Contains(s, "exist inside one hale") }) {
+		t.Errorf("it warns of %q", said)
 	}
 }
 
