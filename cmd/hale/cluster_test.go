@@ -142,8 +142,8 @@ func (w *wrecker) await(holds func(api.Status) bool) {
 	}
 }
 
-// takeOut takes the active server out in one of the ways, at any moment of what it does, and returns how long it took until
-// another one was active. Before the next time the server is back.
+// takeOut takes the active server out in one of the ways, at any moment of what it does, and returns how long it took
+// until another one was active. Before the next time the server is back.
 func (w *wrecker) takeOut(ways []string) (how string, after time.Duration) {
 	w.Helper()
 	w.await(allHealthy(w.first)) // more than two of three that fail at once are the brake's business

@@ -20,8 +20,8 @@ import (
 	"hale/internal/testbed/nettest"
 )
 
-// together are servers that share their state in an etcd server, and a provider in processes of its own that notes which
-// of them made each call.
+// together are servers that share their state in an etcd server, and a provider in processes of its own that notes
+// which of them made each call.
 type together struct {
 	*testing.T
 	at   string // where etcd answers
@@ -61,7 +61,10 @@ state: {etcd: {endpoints: [%q]}}
 providers: {lab: {type: exec, command: [%q], env: {TRUTH: %q}, poll: 1s}}
 fleets:
   f0:
-    {provider: lab, size: %d, checks: {page: {tcp: {port: %d}}}, repair: {steps: [start: {}, recreate: {}], attempts: 100 in 1h, backoff: 0s}}
+    provider: lab
+    size: %d
+    checks: {page: {tcp: {port: %d}}}
+    repair: {steps: [start: {}, recreate: {}], attempts: 100 in 1h, backoff: 0s}
 `, c.at, program, first.path("truth"), size, c.page), 0o600))
 }
 
@@ -90,7 +93,8 @@ func (c *together) standsBy(name, why string) {
 	})
 }
 
-// calls returns when which process called what of which instance, in order.
+// calls returns the provider's record, in order. Each line has the time, the calling process, the operation and the
+// instance.
 func (c *together) calls(first *ending) []string {
 	said, err := os.ReadFile(first.path("truth/calls"))
 	first.must(err)
@@ -296,8 +300,8 @@ func TestAServerWithAnotherFileDoesNotFollow(t *testing.T) {
 	a.await("hale-a follows with its file", func(s api.Status) bool { return a.healthy(s) == 4 })
 }
 
-// A fleet of a hale with its state in a data folder goes on with its state in etcd, by a backup. A state that is there is
-// not replaced.
+// A fleet of a hale with its state in a data folder goes on with its state in etcd, by a backup. A state that is
+// there is not replaced.
 func TestAStateMovesIntoEtcd(t *testing.T) {
 	t.Parallel()
 	c := share(t, "hale-a", "hale-b")

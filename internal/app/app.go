@@ -56,8 +56,8 @@ type Options struct {
 	Hangups <-chan os.Signal
 	// ends reports whether hale ends when the work does; nil: it does.
 	ends func() bool
-	// took is told what the file says once that is in force; nil: nobody asks.
-	took func(context.Context, *config.Config)
+	// onReload hears of each configuration that a reload has put in force; nil: nothing is done with it.
+	onReload func(context.Context, *config.Config)
 }
 
 func (o Options) validate() error {
@@ -155,7 +155,7 @@ func (a *App) share(ctx context.Context) error {
 			now := *a
 			now.opts.Config = c
 			now.opts.ends = func() bool { return ctx.Err() != nil }
-			now.opts.took = func(ctx context.Context, c *config.Config) { standby.Note(ctx, office, c, a.opts.Logger) }
+			now.opts.onReload = func(ctx context.Context, c *config.Config) { standby.Note(ctx, office, c, a.opts.Logger) }
 			return now.furnish(working, office)
 		},
 	})

@@ -28,11 +28,11 @@ import (
 
 // desk is where people hand in changes of what is wanted: one after the other.
 type desk struct {
-	load func() (*config.Config, error)
-	site *site
-	log  *slog.Logger
-	took func(context.Context, *config.Config) // is told what the file says once that is in force; nil: nobody asks
-	mu   sync.Mutex
+	load     func() (*config.Config, error)
+	site     *site
+	log      *slog.Logger
+	onReload func(context.Context, *config.Config) // as in Options
+	mu       sync.Mutex
 	// next is the configuration that waits for a person's word, since fleets in it look renamed; nil: none does.
 	next *config.Config
 	// plans are those of providers, as they were when they were last asked for.
@@ -47,7 +47,7 @@ type takenOver struct {
 }
 
 func newDesk(o Options, s *site) *desk {
-	d := &desk{load: o.Load, site: s, log: o.Logger, took: o.took}
+	d := &desk{load: o.Load, site: s, log: o.Logger, onReload: o.onReload}
 	d.taken.Store(&takenOver{at: time.Now()})
 	return d
 }
@@ -106,8 +106,8 @@ func (d *desk) reload(ctx context.Context) (api.Changes, error) {
 		return api.Changes{}, err
 	}
 	d.await(next, renamed)
-	if d.took != nil {
-		d.took(ctx, next)
+	if d.onReload != nil {
+		d.onReload(ctx, next)
 	}
 	d.log.Info("the configuration is reloaded", "differences", len(differences))
 	for _, u := range left {

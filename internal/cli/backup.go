@@ -105,7 +105,8 @@ func (c commander) restoreCommand() *cobra.Command {
 		}),
 	}
 	cmd.Flags().BoolVar(&force, "force", false, "put the state that is there aside")
-	cmd.Flags().StringVar(&into, "etcd", "", "a configuration: restore into the etcd servers that it names (state.etcd)")
+	cmd.Flags().StringVar(&into, "etcd", "",
+		"a configuration: restore into the etcd servers that it names (state.etcd)")
 	cmd.Flags().BoolVar(&check, "check", false, "only read the backup, and say what it is of")
 	cmd.Flags().BoolVar(&asJSON, "json", false, "print JSON")
 	log.Register(cmd, "error")

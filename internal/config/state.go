@@ -54,7 +54,7 @@ func etcdShape() keys.Object[etcdDraft] {
 			keys.Text("a path", "etcd-ca.pem"), func(e *etcdDraft) *keys.At[string] { return &e.ca }),
 		keys.May("tls", "The certificate by which hale shows who it is.", keyPairShape(),
 			func(e *etcdDraft) *keys.At[keyPairDraft] { return &e.tls }),
-		keys.May("user", "Whom hale signs in as. It needs to read and write below the prefix.",
+		keys.May("user", "The etcd user that hale signs in as. It must be able to read and write below the prefix.",
 			keys.Text("a user", "hale"), func(e *etcdDraft) *keys.At[string] { return &e.user }),
 		keys.May("password", "The user's password.", keys.Secret(),
 			func(e *etcdDraft) *keys.At[keys.SecretRef] { return &e.password }),
@@ -64,7 +64,8 @@ func etcdShape() keys.Object[etcdDraft] {
 func compileEtcd(s keys.At[stateDraft], f *keys.Finder) Etcd {
 	d := s.Value.etcd.Value
 	out := Etcd{Endpoints: keys.Values(d.endpoints), CA: keys.Path(d.ca), User: d.user.Value,
-		Certificate: keys.Path(d.tls.Value.certificate), Key: keys.Path(d.tls.Value.key), Password: f.Secret(d.password)}
+		Certificate: keys.Path(d.tls.Value.certificate), Key: keys.Path(d.tls.Value.key),
+		Password: f.Secret(d.password)}
 	if out.Used() {
 		out.Prefix = d.prefix.Value
 	}

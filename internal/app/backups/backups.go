@@ -260,9 +260,10 @@ func Restore(ctx context.Context, o RestoreOptions) (api.Restored, error) {
 	return out, err
 }
 
-// restoreShared fills the etcd servers of the configuration, which hold no state of hale's yet, and says where they are.
-// No server becomes active meanwhile; nor afterwards, when the filling was broken off.
-func restoreShared(ctx context.Context, o RestoreOptions, fill func(context.Context, state.Store) error) (string, error) {
+// restoreShared fills the etcd servers of the configuration, which hold no state of hale's yet, and says where they
+// are. No server becomes active meanwhile; nor afterwards, when the filling was broken off.
+func restoreShared(ctx context.Context, o RestoreOptions,
+	fill func(context.Context, state.Store) error) (string, error) {
 	const op = "app.restore"
 	e := o.Config.Etcd
 	if !e.Used() {
@@ -288,8 +289,8 @@ func fillEmpty(ctx context.Context, store *etcd.Elsewhere, where string,
 		if err != nil {
 			return err
 		}
-		return fault.New(fault.Conflict, op, where, fmt.Errorf("there is a state already (%s): stop all servers, make a "+
-			"backup of it, delete it (etcdctl del --prefix), and restore then", e.Key))
+		return fault.New(fault.Conflict, op, where, fmt.Errorf("there is a state already (%s): stop all servers, make "+
+			"a backup of it, delete it (etcdctl del --prefix), and restore then", e.Key))
 	}
 	office, err := active.Become(ctx, store, active.Server{Name: "hale restore", Process: rand.Text()})
 	if err != nil {

@@ -1,5 +1,5 @@
-// Package standby lets several servers look after the same fleets: their state is in etcd servers that all of them reach,
-// one of them is active, and the others stand by until it dies, is cut off, or leaves.
+// Package standby lets several servers look after the same fleets: their state is in etcd servers that all of them
+// reach, one of them is active, and the others stand by until it dies, is cut off, or leaves.
 //
 // It promises that the work given to it runs on one server at a time, that it is told to end as soon as this server may
 // not be the active one any more, and that a server whose file says something else of the fleets than the last active

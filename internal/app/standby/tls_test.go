@@ -81,8 +81,8 @@ func (a *authority) write(name string, b *pem.Block) {
 
 func (a *authority) path(name string) string { return filepath.Join(a.dir, name) }
 
-// TLS with a client's certificate, as etcd's own guide to security has it: who shows none is refused, and so is a server
-// that another authority signed.
+// TLS with a client's certificate, as etcd's own guide to security has it: who shows none is refused, and so is a
+// server that another authority signed.
 func TestEtcdIsReachedByTLS(t *testing.T) {
 	t.Parallel()
 	a, other := found(t), found(t)

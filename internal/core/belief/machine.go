@@ -291,8 +291,8 @@ type Anchor struct {
 	Until fleet.Instant
 }
 
-// BindTo has nothing be built elsewhere than on the host while a call to build there that was sent then may take effect,
-// for the first time or once more (L1).
+// BindTo has nothing be built elsewhere than on the host while a call to build there that was sent then may take
+// effect, for the first time or once more (L1).
 func (m *Machine) BindTo(host fleet.HostName, sent fleet.Instant, spec *policy.Spec) {
 	m.Anchor = &Anchor{Host: host, Until: sent.Add(spec.BuildLimit())}
 }

@@ -65,8 +65,8 @@ func WithUnknown(m *belief.Machine, spec *policy.Spec, _ fleet.Now) (Patience, b
 	return Patience{fleet.ReasonBlind, m.Health.SinceMono.Add(spec.BlindAfter), spec.BlindAfter}, true
 }
 
-// LosePatience finds of what a person is told in this round, since the time of a machine is over. It takes the memory of
-// a former one.
+// LosePatience finds of what a person is told in this round, since the time of a machine is over. It takes the memory
+// of a former one.
 func LosePatience(s *situation.Situation, sit *guard.Situation, former Impatience) Impatience {
 	t := Impatience{why: former.why[:0], jammed: jammed(s)}
 	for _, i := range s.Open {

@@ -14,9 +14,9 @@ func InVain(c *chart.Chart, r *belief.Repair) bool { return r.MayBeGivenUp() && 
 // GoesOn reports whether the work is a wanted change that is carried out, however often the rest cannot be removed.
 func GoesOn(c *chart.Chart, r *belief.Repair) bool { return r.MayBeGivenUp() && gone(c, r) }
 
-// Lingers reports whether the last call that takes the target away, or one before it, may be carried out yet, though it
-// was not so far: until that is known, no further one is sent, and the change is not given up. Else the machine would be
-// healed as before, and then go (L13).
+// Lingers reports whether the last call that takes the target away, or one before it, may be carried out yet, though
+// it was not so far: until that is known, no further one is sent, and the change is not given up. Else the machine
+// would be healed as before, and then go (L13).
 func Lingers(c *chart.Chart, r *belief.Repair, op fleet.Op) bool {
 	off := op.TurnsOff() && c.View.Sighting(r.Target.ID).Instance.Power != fleet.PowerOff
 	return InVain(c, r) && (off && c.MayGoOff(r) || op.Parts() && r.MayGo && c.Belated(r))

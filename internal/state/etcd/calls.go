@@ -314,7 +314,9 @@ func (s *calls) revoke(ctx context.Context, id clientv3.LeaseID) error {
 	if err := ctx.Err(); err != nil {
 		return s.explain(ctx, err, renewing, op, "")
 	}
-	_, err = await(ctx, s, func(ctx context.Context) (*clientv3.LeaseRevokeResponse, error) { return s.client.Revoke(ctx, id) })
+	_, err = await(ctx, s, func(ctx context.Context) (*clientv3.LeaseRevokeResponse, error) {
+		return s.client.Revoke(ctx, id)
+	})
 	if err != nil {
 		return s.explain(ctx, err, renewing, op, "")
 	}

@@ -47,10 +47,10 @@ type Shared struct {
 
 // Elsewhere is a store in etcd servers outside this process, which others write to as well. It implements state.Store.
 //
-// What it promises beside that: a server that does not answer costs a request at most three seconds, the next one asks
-// another; a server that is cut off from the others' majority is not listened to; and leases end by their time alone,
-// also those of a hale that crashed. It compacts nothing, since the history belongs to all who use the servers: they are
-// to do so themselves (--auto-compaction-retention).
+// What it promises beside that: a server that does not answer costs a request at most three seconds, the next one
+// asks another; a server that is cut off from the others' majority is not listened to; and leases end by their time
+// alone, also those of a hale that crashed. It compacts nothing, since the history belongs to all who use the
+// servers: they are to do so themselves (--auto-compaction-retention).
 type Elsewhere struct {
 	*calls
 	endpoints []string

@@ -1,5 +1,5 @@
-// Package etcd keeps hale's state in etcd: in a server inside hale's own process, with its data in one folder (Open), or
-// in servers elsewhere, which several hales share (Connect). It implements the port of package state.
+// Package etcd keeps hale's state in etcd: in a server inside hale's own process, with its data in one folder (Open),
+// or in servers elsewhere, which several hales share (Connect). It implements the port of package state.
 //
 // What it promises of the server inside:
 //
@@ -141,8 +141,8 @@ func Open(ctx context.Context, opts Options) (*Store, error) {
 }
 
 // changes begins to watch the server. Each watch has a stream of its own, straight from the server: etcd's client has
-// all watches of a process share one, and inside a process, where nothing buffers its messages, that stream stands still
-// for ever when many watches end at once.
+// all watches of a process share one, and inside a process, where nothing buffers its messages, that stream stands
+// still for ever when many watches end at once.
 func (s *Store) changes(ctx context.Context, prefix string, after int64) (next, error) {
 	stream := s.member.etcd.Server.Watchable().NewWatchStream()
 	context.AfterFunc(ctx, func() {

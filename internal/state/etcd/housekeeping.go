@@ -29,7 +29,9 @@ func (s *Store) keepHouse() {
 		case <-regular.C:
 		case <-s.space.relief:
 		}
-		_, err := await(s.ctx, s.calls, func(context.Context) (struct{}, error) { return struct{}{}, s.makeRoom(s.ctx) })
+		_, err := await(s.ctx, s.calls, func(ctx context.Context) (struct{}, error) {
+			return struct{}{}, s.makeRoom(ctx)
+		})
 		if err != nil && s.ctx.Err() == nil {
 			s.log.Warn("state engine: making room failed", "error", err)
 		}

@@ -316,7 +316,8 @@ var forTests = []string{
 	"internal/accel",
 	"internal/testbed/rabbit", "internal/testbed/vcsim", "internal/testbed/prometheus", "internal/program/programtest",
 	"internal/testbed/nettest", "internal/testbed/collector", "internal/testbed/people", "internal/testbed/haproxy",
-	"internal/testbed/etcdtest", "internal/testbed/traffic", "internal/testbed/octavia", "internal/testbed/octavia/front",
+	"internal/testbed/etcdtest", "internal/testbed/traffic", "internal/testbed/octavia",
+	"internal/testbed/octavia/front",
 }
 
 // doors names, per foreign module, the packages that may import it in product code.
