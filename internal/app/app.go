@@ -155,7 +155,9 @@ func (a *App) share(ctx context.Context) error {
 			now := *a
 			now.opts.Config = c
 			now.opts.ends = func() bool { return ctx.Err() != nil }
-			now.opts.onReload = func(ctx context.Context, c *config.Config) { standby.Note(ctx, office, c, a.opts.Logger) }
+			now.opts.onReload = func(ctx context.Context, c *config.Config) {
+				standby.Note(ctx, office, c, a.opts.Logger)
+			}
 			return now.furnish(working, office)
 		},
 	})

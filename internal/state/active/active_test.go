@@ -163,6 +163,41 @@ func TestAServerThatWasCutOffIsRefused(t *testing.T) {
 	})
 }
 
+// meddled is a store in which something happens right before the first commit.
+type meddled struct {
+	active.Store
+	first func()
+}
+
+func (m *meddled) Commit(ctx context.Context, txn state.Txn) (int64, error) {
+	if m.first != nil {
+		m.first()
+		m.first = nil
+	}
+	return m.Store.Commit(ctx, txn)
+}
+
+// L7: a server that became active, and died, between the look at the last one and the claim is waited for, too.
+func TestTheLastServerIsTheOneBeforeTheClaim(t *testing.T) {
+	t.Parallel()
+	synctest.Test(t, func(t *testing.T) {
+		on := memory.New(memory.Options{})
+		if err := starts(t, on, "hale-1").acts().Leave(t.Context()); err != nil {
+			t.Fatal(err)
+		}
+		dies := func() {
+			second := starts(t, on, "hale-2")
+			second.acts()
+			second.dies()
+			time.Sleep(active.TTL + time.Second)
+		}
+		_, err := active.Become(t.Context(), &meddled{on.Open(nil), dies}, active.Server{Name: "hale-3"})
+		if !fault.Is(err, fault.Conflict) {
+			t.Errorf("become = %v, want a conflict", err)
+		}
+	})
+}
+
 // What the last server left under a lease of its own is out of the way at once.
 func TestKeysOfTheLastServerAreEvicted(t *testing.T) {
 	t.Parallel()

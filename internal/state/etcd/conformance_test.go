@@ -1,9 +1,11 @@
 package etcd_test
 
 import (
+	"fmt"
 	"testing"
 
 	"hale/internal/state"
+	"hale/internal/state/active"
 	"hale/internal/state/etcd"
 	"hale/internal/state/statetest"
 )
@@ -31,4 +33,25 @@ func TestConformanceElsewhere(t *testing.T) {
 			}
 		},
 	})
+}
+
+// The largest transaction there may be has room for what the active server compares beside it.
+func TestTheLargestTransactionIsGuarded(t *testing.T) {
+	t.Parallel()
+	office, err := active.Become(t.Context(), etcd.ConnectForTest(t), active.Server{Name: "hale-1"})
+	if err != nil {
+		t.Fatal(err)
+	}
+	many := state.Txn{}
+	for i := range state.MaxOps {
+		many.If = append(many.If, state.Absent(fmt.Sprint("k", i)))
+		many.Then = append(many.Then, state.Put(fmt.Sprint("k", i), nil))
+	}
+	large := state.Txn{Then: []state.Write{state.Put("large", nil)}}
+	large.Then[0].Value = make([]byte, state.MaxBytes-large.Size())
+	for what, txn := range map[string]state.Txn{"many": many, "large": large} {
+		if _, err := office.Commit(t.Context(), txn); err != nil {
+			t.Errorf("%s: %v", what, err)
+		}
+	}
 }

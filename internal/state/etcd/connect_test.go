@@ -142,6 +142,41 @@ func TestServersThatDoNotAnswer(t *testing.T) {
 	}
 }
 
+// S17: a server that lost the others knows nothing any more: it takes nothing, and ends its watches, so that nobody waits
+// for news that do not come.
+func TestAServerWithoutTheMajority(t *testing.T) {
+	t.Parallel()
+	cluster := etcdtest.Cluster(t)
+	store := (&servers{t, cluster[0]}).connect("")
+	put(t, store, "a", "1")
+	ended := make(chan error, 1)
+	go func() { // ends with the watch
+		for _, err := range store.Watch(t.Context(), "", 0) {
+			if err != nil {
+				ended <- err
+			}
+		}
+	}()
+	for _, other := range cluster[1:] {
+		go other.End() // it may wait for its connections
+	}
+	select {
+	case err := <-ended:
+		if !fault.Is(err, fault.Transient) {
+			t.Errorf("the watch ended with %v, want transient", err)
+		}
+	case <-time.After(30 * time.Second):
+		t.Error("the watch stands still")
+	}
+	if _, err := store.Get(t.Context(), "a"); !fault.Is(err, fault.Transient) {
+		t.Errorf("get = %v, want transient", err)
+	}
+	_, err := store.Commit(t.Context(), state.Txn{Then: []state.Write{state.Put("a", nil)}})
+	if !fault.Is(err, fault.UnknownOutcome) && !fault.Is(err, fault.Transient) {
+		t.Errorf("commit = %v, want that it is not known to be done", err)
+	}
+}
+
 // Servers without room refuse what grows, and say so.
 func TestServersThatAreFull(t *testing.T) {
 	t.Parallel()

@@ -10,6 +10,8 @@ import (
 
 	"go.etcd.io/etcd/server/v3/embed"
 	"go.uber.org/zap"
+
+	"hale/internal/testbed/nettest"
 )
 
 // Server is one.
@@ -49,4 +51,30 @@ func Start(t testing.TB, change ...func(*embed.Config)) *Server {
 	}
 	s.URL = cfg.ListenClientUrls[0].Scheme + "://" + e.Clients[0].Addr().String()
 	return s
+}
+
+// Cluster starts three that are one cluster.
+func Cluster(t testing.TB) []*Server {
+	t.Helper()
+	names, cluster := []string{"a", "b", "c"}, ""
+	peers := make([]url.URL, len(names))
+	for i, name := range names {
+		peers[i] = url.URL{Scheme: "http", Host: nettest.Free(t)}
+		cluster += "," + name + "=" + peers[i].String()
+	}
+	all := make([]*Server, len(names))
+	var starting sync.WaitGroup
+	for i, name := range names {
+		starting.Go(func() { // each waits for the others
+			all[i] = Start(t, func(c *embed.Config) {
+				c.Name, c.InitialCluster = name, cluster[1:]
+				c.ListenPeerUrls, c.AdvertisePeerUrls = peers[i:i+1], peers[i:i+1]
+			})
+		})
+	}
+	starting.Wait()
+	if t.Failed() {
+		t.FailNow()
+	}
+	return all
 }

@@ -264,7 +264,7 @@ var packages = []pkgRule{
 	{path: "internal/testbed/cloud", support: true, also: []string{"internal/testbed/lab"}},
 	{path: "internal/testbed/nettest", support: true},
 	{path: "internal/testbed/daemon", support: true},
-	{path: "internal/testbed/etcdtest", support: true},
+	{path: "internal/testbed/etcdtest", support: true, also: []string{"internal/testbed/nettest"}},
 	{
 		path:    "internal/testbed/collector",
 		support: true,
