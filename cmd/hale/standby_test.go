@@ -190,6 +190,24 @@ func TestS17AServerThatStoodStill(t *testing.T) {
 	a.wantEachOnce()
 }
 
+// A clone of a server has its name, and an older file: that it is called the same makes it none that was edited.
+func TestAServerWithTheNameOfAnother(t *testing.T) {
+	t.Parallel()
+	c := share(t, "hale-a", "hale-b")
+	a := c.starts("hale-a")
+	a.await("hale-a built the fleet", allHealthy(a))
+	c.configure("hale-b", a, 4)
+	c.starts("hale-b", "--server", "hale-a")
+	c.standsBy("hale-b", "it stands by: hale-a looks after the fleets")
+	a.end(lenient)
+	c.standsBy("hale-b", "another one than that of another server called hale-a: copy the file")
+
+	c.configure("hale-a", a, 3) // its own next start follows its last one
+	c.starts("hale-a")
+	a.await("hale-a goes on", allHealthy(a))
+	a.wantEachOnce()
+}
+
 // S17: a server that no longer reaches etcd, and does reach its provider, makes no call once another one follows. When
 // etcd is back, it stands by.
 func TestS17AServerThatIsCutOff(t *testing.T) {

@@ -53,6 +53,9 @@ type one struct {
 	Options
 	process string
 	waits   standing // for what
+	// twin is the process of another server with this one's name, and since when it is seen.
+	twin  string
+	since time.Time
 }
 
 // Run stands by and is active by turns, until ctx ends, or the work fails.
@@ -182,6 +185,7 @@ func (s *one) become(ctx context.Context, store *etcd.Elsewhere) (*active.Office
 	defer func() { line.end(ctx) }()
 	for ctx.Err() == nil {
 		err := active.Await(ctx, store, func(is active.Server) {
+			s.meet(is)
 			_ = s.read() // it may have been edited; what is wrong in it is said when its turn comes
 			differs := s.differs(is)
 			s.wait(fmt.Sprintf("it stands by: %s looks after the fleets%s", is.Name, differs))
@@ -203,6 +207,10 @@ func (s *one) become(ctx context.Context, store *etcd.Elsewhere) (*active.Office
 		case fault.Is(err, fault.Conflict), fault.Is(err, fault.NotFound): // another one was sooner; history is gone
 		case errors.As(err, new(unfit)):
 			s.wait(err.Error())
+		case fault.Is(err, fault.NoSpace):
+			s.wait("the etcd servers have no room for its lease: " + fault.Plain(err))
+		case fault.Is(err, fault.Unauthorised):
+			s.wait("the etcd servers refuse it: " + fault.Plain(err))
 		default:
 			s.wait("the etcd servers do not answer: " + fault.Plain(err))
 		}
@@ -292,7 +300,7 @@ func (s *one) fits(ctx context.Context, store *etcd.Elsewhere) error {
 		return unfit("its configuration cannot be read: " + err.Error())
 	}
 	last, ever, err := active.Last(ctx, store)
-	if err != nil || !ever || s.Anyway || last.Name == s.Server {
+	if err != nil || !ever || s.Anyway || last.Name == s.Server && !s.isTwin(last) {
 		return err
 	}
 	if said := s.differs(last); said != "" {
@@ -300,6 +308,20 @@ func (s *one) fits(ctx context.Context, store *etcd.Elsewhere) error {
 			"from there, or start hale here with --this-file")
 	}
 	return nil
+}
+
+// meet notes which process is the active server that has this one's name: a clone of this machine may.
+func (s *one) meet(is active.Server) {
+	if is.Name == s.Server && is.Process != s.twin {
+		s.twin, s.since = is.Process, time.Now()
+	}
+}
+
+// isTwin reports whether the other server has this one's name, and lived while this one did. What this one was before
+// its start did not: its lease runs out, and it says no goodbye.
+func (s *one) isTwin(other active.Server) bool {
+	return other.Name == s.Server && other.Process == s.twin &&
+		(other.Left || time.Since(s.since) > active.TTL+active.Grace)
 }
 
 // read reads the file again.
@@ -319,6 +341,9 @@ func (s *one) differs(other active.Server) string {
 	own, err := s.Config.Fingerprint()
 	if err == nil && own == other.Configuration {
 		return ""
+	}
+	if s.isTwin(other) {
+		return ", since its configuration of the fleets is another one than that of another server called " + s.Server
 	}
 	return ", since its configuration of the fleets is another one than " + other.Name + "'s"
 }
