@@ -14,6 +14,8 @@ import (
 	"testing"
 	"time"
 
+	clientv3 "go.etcd.io/etcd/client/v3"
+
 	"hale/api"
 	"hale/internal/state/active"
 	"hale/internal/testbed/etcdtest"
@@ -105,7 +107,9 @@ func (c *together) calls(first *ending) []string {
 func (c *together) wantBuiltOnce(first *ending) {
 	c.Helper()
 	all := c.calls(first)
-	builds := slices.DeleteFunc(slices.Clone(all), func(call string) bool { return !strings.Contains(call, " create ") })
+	builds := slices.DeleteFunc(slices.Clone(all), func(call string) bool {
+		return !strings.Contains(call, " create ")
+	})
 	if len(builds) != 3 {
 		c.Errorf("%d instances were built, want 3: %q", len(builds), all)
 	}
@@ -186,6 +190,26 @@ func TestS17AServerThatStoodStill(t *testing.T) {
 		if !strings.Contains(call, fmt.Sprintf(" %d ", b.hale.Process.Pid)) {
 			t.Errorf("a call of the server that stood still: %s", call)
 		}
+	}
+	a.wantEachOnce()
+}
+
+// The whole state is deleted under the active server. It notices, begins with an empty one, finds machines that bear a
+// mark it does not know, and leaves them alone.
+func TestAStateThatIsDeletedUnderItsServer(t *testing.T) {
+	t.Parallel()
+	c := share(t, "hale-a")
+	a := c.starts("hale-a")
+	a.await("hale-a built the fleet", allHealthy(a))
+	before := len(c.calls(a))
+	etcd, err := clientv3.New(clientv3.Config{Endpoints: []string{c.at}})
+	a.must(err)
+	defer etcd.Close()
+	_, err = etcd.Delete(t.Context(), "/hale/", clientv3.WithPrefix())
+	a.must(err)
+	a.await("it knows of another installation", func(s api.Status) bool { return len(s.Fleets[0].Foreign) > 0 })
+	if calls := c.calls(a); len(calls) != before {
+		t.Errorf("it called %q", calls[before:])
 	}
 	a.wantEachOnce()
 }

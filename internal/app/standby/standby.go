@@ -247,14 +247,13 @@ func (s *one) act(ctx context.Context, office *active.Office) error {
 	s.Logger.Info("this server is the active one: it looks after the fleets")
 	working, stop := context.WithCancel(ctx)
 	defer stop()
-	ended, over := make(chan struct{}), office.Lost()
+	ended := make(chan error, 1)
 	go func() { // ends with the work
-		defer close(ended)
-		select {
-		case <-over:
-		case <-working.Done():
-		}
-		stop()
+		defer stop()
+		ended <- defect.Try(func() error {
+			office.Keep(working)
+			return nil
+		})
 	}()
 	owners := make([]string, 0, len(s.Config.Fleets))
 	for _, f := range s.Config.Fleets {
@@ -266,9 +265,10 @@ func (s *one) act(ctx context.Context, office *active.Office) error {
 	}
 	lost := isLost(office) && ctx.Err() == nil
 	stop()
-	<-ended
+	err = errors.Join(err, <-ended)
 	if lost {
-		s.Logger.Warn("this server is not the active one any more: it was paused, or cut off from etcd", "err", err)
+		s.Logger.Warn("this server is not the active one any more: it was paused, or cut off from etcd, or its key "+
+			"there is gone", "err", err)
 		return nil
 	}
 	bidding, cancel := context.WithTimeout(context.WithoutCancel(ctx), goodbye)

@@ -119,7 +119,8 @@ var reasons = map[fleet.Reason]reason{
 	fleet.ReasonStoreFull: {"the data folder's disk is full, so nothing can be written down first",
 		"free space on the disk of the data folder; hale goes on by itself"},
 	fleet.ReasonStoreLow: {"hale's store is nearly full; when it is, hale does nothing more",
-		"make room on the file system of the data folder, or give it a larger one"},
+		"make room on the file system of the data folder, or give it a larger one; in etcd servers of yours, " +
+			"compact and defragment, or raise their quota"},
 	fleet.ReasonStoreTakes: {"hale's store takes what is written again", ""},
 	fleet.ReasonStoreRoom:  {"hale's store has enough room again", ""},
 	fleet.ReasonStoreDown: {

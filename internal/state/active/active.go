@@ -41,6 +41,9 @@ const (
 	lastKey  = "active/last"   // which server was the active one last
 )
 
+// lookEvery is how often the active server looks whether its key is still there.
+const lookEvery = 5 * time.Second
+
 // lookAgain is after how long a server that stands by looks by itself, whatever a watch tells.
 const lookAgain = 30 * time.Second
 

@@ -163,6 +163,32 @@ func TestAServerThatWasCutOffIsRefused(t *testing.T) {
 	})
 }
 
+// A person deletes all keys under the active server, or puts an older store in place. It notices, although its lease
+// lives.
+func TestAServerWhoseKeyIsGone(t *testing.T) {
+	t.Parallel()
+	synctest.Test(t, func(t *testing.T) {
+		on := memory.New(memory.Options{})
+		office := starts(t, on, "hale-1").acts()
+		ended := make(chan struct{})
+		go func() { // ends when the office does
+			office.Keep(t.Context())
+			close(ended)
+		}()
+		time.Sleep(time.Hour)
+		all := state.Txn{Then: []state.Write{state.DeletePrefix("a")}}
+		if _, err := on.Open(nil).Commit(t.Context(), all); err != nil {
+			t.Fatal(err)
+		}
+		began := time.Now()
+		<-ended
+		<-office.Lost()
+		if took := time.Since(began); took > 5*time.Second {
+			t.Errorf("it took %v", took)
+		}
+	})
+}
+
 // meddled is a store in which something happens right before the first commit.
 type meddled struct {
 	active.Store

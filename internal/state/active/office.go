@@ -28,6 +28,28 @@ var (
 // Lost is closed when this server is surely, or perhaps, no longer the active one.
 func (o *Office) Lost() <-chan struct{} { return o.lease.Lost() }
 
+// Keep returns when this server is not the active one any more, or ctx ends. The office ends, too, when its key is gone
+// while the lease lives: a person deleted it, or put an older store in its place.
+func (o *Office) Keep(ctx context.Context) {
+	look := time.NewTicker(lookEvery)
+	defer look.Stop()
+	for {
+		select {
+		case <-ctx.Done():
+			return
+		case <-o.Lost():
+			return
+		case <-look.C:
+		}
+		e, err := o.Get(ctx, ownerKey)
+		if fault.Is(err, fault.NotFound) || err == nil && e.Lease != o.lease.ID() {
+			o.end()
+			<-o.Lost()
+			return
+		}
+	}
+}
+
 // Commit implements state.Store. fault.Conflict: a compare did not hold, or another server may be the active one.
 func (o *Office) Commit(ctx context.Context, txn state.Txn) (int64, error) {
 	return o.Store.Commit(ctx, txn.Guarded(state.Held(ownerKey, 0, o.lease.ID())))

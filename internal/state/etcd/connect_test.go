@@ -142,8 +142,8 @@ func TestServersThatDoNotAnswer(t *testing.T) {
 	}
 }
 
-// S17: a server that lost the others knows nothing any more: it takes nothing, and ends its watches, so that nobody waits
-// for news that do not come.
+// S17: a server that lost the others knows nothing any more: it takes nothing, and ends its watches, so that nobody
+// waits for news that do not come.
 func TestAServerWithoutTheMajority(t *testing.T) {
 	t.Parallel()
 	cluster := etcdtest.Cluster(t)
