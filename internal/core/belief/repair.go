@@ -109,6 +109,8 @@ type Finding struct {
 	Look string
 	// Confirmed says that a look confirmed the failure for this rung (L3).
 	Confirmed bool
+	// SilentAt is when a look found nothing but silence, for which a machine near by has yet to bear witness.
+	SilentAt fleet.Instant `json:",omitempty"`
 	// Proof is what is known of Target's end; empty: nothing.
 	Proof fleet.Proof
 	// ProvenAt is when that was learnt; zero: before a restart.

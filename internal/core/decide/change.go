@@ -138,6 +138,9 @@ func (w *work) ended(o *belief.Removal) bool {
 
 // changed reports whether there is something for the ledger to book.
 func (w *work) changed() bool {
+	if r := w.M.Repair; r != nil && r.SilentAt != 0 && r.SilentAt == w.Situation.Now.Mono {
+		return true // machines near it are to be asked
+	}
 	l := w.Situation.Whole.Ledger
 	if w.Situation.Spec.Update.Surge > 0 && w.M.Wanted != nil && w.View.Machine.Wanted == nil {
 		return true // one may be needed beyond the size

@@ -373,6 +373,7 @@ func (r *deciding) own(w *work) {
 // see lets the guard see the machine, among those that are counted.
 func (r *deciding) see(w *work, counted guard.Tally) {
 	r.Sit.Tally, r.Sit.Fated, r.Sit.Unasked, r.Sit.View = counted, w.Fated, w.Unasked, w.View
+	r.Sit.Near = w.Near
 }
 
 // proceed takes the machine's work as far as evidence and guard allow.

@@ -115,7 +115,8 @@ func (tl *tale) ask(machines []int) {
 			continue
 		}
 		is := v.Checks[0].Standing
-		v.Asked = situation.Asked{At: v.Asking, Down: is == fleet.StandingFailing || is == fleet.StandingDown}
+		v.Asked = situation.Asked{At: v.Asking, Down: is == fleet.StandingFailing || is == fleet.StandingDown,
+			Heard: is == fleet.StandingUp}
 		if v.Asking = 0; v.Asked.Down {
 			tl.s.InVain = append(tl.s.InVain, i)
 		}

@@ -68,6 +68,8 @@ type Situation struct {
 	Fated bool
 	// Unasked says that machines near it are suspect or unknown, and were not asked since it failed.
 	Unasked bool
+	// Near is what the machines near one say that a look found silent, since then.
+	Near situation.Testimony
 	// Well is how many machines are healthy and are to stay, where any is to go.
 	Well int
 }

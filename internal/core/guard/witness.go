@@ -204,6 +204,26 @@ func unheard(m *belief.Machine, s *Situation) fleet.Reason {
 	return ""
 }
 
+// BySilence reports whether what the look heard is silence alone, which is as true of the way to the machine: one that
+// answers, badly, or whose processors stand still, needs no witness (L4).
+func BySilence(m *belief.Machine, s *Situation, l *fleet.Look) bool {
+	return s.Spec.Repair.Silence != policy.SilenceActs && !m.Ordered(s.Now) && Silent(m, s.View, s) &&
+		!slices.Contains(s.Still, m.Current.ID) && len(l.Checks) > 0 && !Answers(l.Checks, &s.Spec)
+}
+
+// Answers reports whether the checks reach the machine itself, and it says anything, well or not.
+func Answers(checks []fleet.CheckState, spec *policy.Spec) bool {
+	return slices.ContainsFunc(checks, func(c fleet.CheckState) bool {
+		i := slices.IndexFunc(spec.Checks, func(k policy.Check) bool { return k.Name == c.Check })
+		return i >= 0 && !spec.Checks[i].Kind.Elsewhere() && (c.Standing == fleet.StandingUp || c.Result.Speaks())
+	})
+}
+
+// MayTestify reports whether the machine is heard by its regular checks, and can say so again when it is asked.
+func MayTestify(v *situation.View, spec *policy.Spec) bool {
+	return mayBeHeard(&v.Machine, spec) && heard(v, spec)
+}
+
 // Unwitnessed reports whether nothing will bear witness when the machine falls silent: among all that is expected to be
 // heard it is alone in its neighbourhood, and neither its host's own address nor its guest's agent can be asked.
 func Unwitnessed(m *belief.Machine, spec *policy.Spec, all Sights, hosts []fleet.Host) bool {

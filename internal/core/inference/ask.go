@@ -120,6 +120,54 @@ func (r *Inference) askWhere(since []fleet.Instant, members []*round.Member) (ol
 	return oldest
 }
 
+// mostWitnesses is how many machines near a silent one are asked whether they are heard: one answer is enough, and the
+// one that is asked may just have died as well.
+const mostWitnesses = 3
+
+// askWitnesses has machines near one asked that a look found silent, after that look: when the way to all of them broke
+// as it began, their regular checks do not tell yet.
+func (r *Inference) askWitnesses(members []*round.Member) {
+	for _, w := range members {
+		p := w.On.M.Repair
+		if w.Broken || p == nil || p.SilentAt == 0 {
+			continue
+		}
+		near, left := w.On.M.Current.Neighbourhood(), mostWitnesses
+		for i := range r.S.Machines {
+			v := &r.S.Machines[i]
+			if left == 0 {
+				break
+			}
+			if i == w.Index || v.Machine.Current.Neighbourhood() != near || !r.testifies(v, p.SilentAt) {
+				continue
+			}
+			left--
+			r.hear(w, i, p.SilentAt)
+		}
+	}
+}
+
+// testifies reports whether the machine said something since then, or may if it is asked.
+func (r *Inference) testifies(v *situation.View, since fleet.Instant) bool {
+	return v.Asked.At >= since || guard.MayTestify(v, &r.S.Spec)
+}
+
+// hear counts what the machine says since then, and has it asked if it was not.
+func (r *Inference) hear(w *round.Member, i int, since fleet.Instant) {
+	v := &r.S.Machines[i]
+	switch {
+	case v.Asked.At >= since && v.Asked.Heard:
+		w.Near.Heard++
+	case v.Asked.At >= since:
+		w.Near.Mute++
+	default:
+		w.Near.Pending++
+		if v.Asking == 0 && !slices.Contains(r.Asks, i) {
+			r.Asks = append(r.Asks, i)
+		}
+	}
+}
+
 // inVain reports whether the machine was asked on demand of late, and did not answer: its place may be at fault, before
 // its checks have failed as often as they must.
 func (r *Inference) inVain(v *situation.View) bool {

@@ -54,6 +54,7 @@ func (r *Inference) Tell(members []*round.Member) {
 		r.foresee(members)
 		r.askAround(members)
 	}
+	r.askWitnesses(members)
 }
 
 // LiesIn reports whether the machine lies in the domain, as it was counted.

@@ -80,6 +80,17 @@ func skipped(m *belief.Machine, s *guard.Situation, step policy.Step) fleet.Reas
 	return ""
 }
 
+// Outdated reports whether the rung of the machine's repair no longer fits: the cause changed, or the ladder was edited
+// since it was chosen.
+func Outdated(m *belief.Machine, s *guard.Situation) bool {
+	r := m.Repair
+	if r.Kind != belief.RepairHeal || r.Rung == belief.NoRung || m.Health.Verdict != belief.VerdictUnhealthy {
+		return false
+	}
+	step, ok := s.Spec.Repair.Step(r.Rung)
+	return !ok || step.Kind != r.Step || (r.OffCalls == 0 && Unfit(m, s, step) != "")
+}
+
 // Unfit says why the step is not for the machine as it stands.
 func Unfit(m *belief.Machine, s *guard.Situation, step policy.Step) fleet.Reason {
 	if r := Precondition(m, &s.Spec, step); r != "" {

@@ -9,6 +9,7 @@ import (
 	"hale/internal/core/guard"
 	"hale/internal/core/health"
 	"hale/internal/core/policy"
+	"hale/internal/core/situation"
 )
 
 // reading is what a look at the target of a repair shows.
@@ -34,6 +35,15 @@ func Shows(c *chart.Chart, r *belief.Repair, l *fleet.Look) (health.Truth, fleet
 	case health.Unknown, health.Absent:
 	}
 	return health.Unknown, fleet.ReasonLookUnclear
+}
+
+// Scope says how much the look for the machine's repair asks: the checks too, unless the provider's word decides.
+func Scope(m *belief.Machine) situation.LookScope {
+	switch c := m.Health.Cause; {
+	case c.Stopped(), c == belief.CauseDisabled, c == belief.CauseMarked, m.Repair.Kind == belief.RepairRemnant:
+		return situation.LookProvider
+	}
+	return situation.LookFull
 }
 
 func (s reading) truth() health.Truth {

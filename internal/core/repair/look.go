@@ -28,7 +28,8 @@ func (p looking) look() onward {
 	if p.leftAlone() || p.overtaken() {
 		return over
 	}
-	if p.fated() {
+	fated := guard.SharedFate(p.M, p.Situation, p.r.Step) != ""
+	if fated && p.r.Kind == belief.RepairHeal && p.r.OffCalls == 0 { // what was fenced already goes on
 		return p.yield(p.r, fleet.ReasonSharedFate)
 	}
 	reason := p.HeldBack(p.r)
@@ -36,14 +37,17 @@ func (p looking) look() onward {
 		return p.yield(p.r, reason)
 	}
 	if reason = cmp.Or(reason, p.homeless(p.r)); reason != "" {
-		p.r.Look = ""
+		p.r.Look, p.r.SilentAt = "", 0
 		return p.wait(reason)
 	}
-	if p.outdated() || p.cameBack() {
+	if ladder.Outdated(p.M, p.Situation) || p.cameBack() {
 		return p.chooseRung(0)
 	}
 	if p.r.FenceAt != 0 && !p.Situation.Now.Due(p.r.FenceAt) {
 		return waits // what is looked at now says nothing of then
+	}
+	if p.r.SilentAt != 0 {
+		return p.testified()
 	}
 	l := p.View.Look
 	if l == nil || p.r.Look == "" || l.ID != p.r.Look {
@@ -58,31 +62,37 @@ func (p looking) look() onward {
 	p.Record(rec)
 	switch truth {
 	case health.True:
-		p.r.Confirmed, p.r.ClearedCalls = true, p.r.OffCalls
-		p.M.Waiting = ""
-		tries := p.r.Retries
-		p.enter(belief.PhaseLeave)
-		p.r.Retries = tries // what was in vain before the look still counts
-		return again
+		if p.r.Kind == belief.RepairHeal && guard.BySilence(p.M, p.Situation, l) {
+			p.r.SilentAt = p.Now()
+			return waits // until the next round has asked them: the machines near it are asked first
+		}
+		return p.confirmed()
 	case health.False:
 		return p.refuted()
 	case health.Unknown, health.Absent:
 	}
-	return p.unclear()
+	return p.unclear(fleet.ReasonLookUnclear)
 }
 
-// fated reports whether a parent incident holds the step. What was fenced already goes on.
-func (p looking) fated() bool {
-	return p.r.Kind == belief.RepairHeal && p.r.OffCalls == 0 && guard.SharedFate(p.M, p.Situation, p.r.Step) != ""
-}
-
-// outdated reports whether the rung no longer fits: the cause changed, or the ladder was edited since it was chosen.
-func (p looking) outdated() bool {
-	if p.r.Kind != belief.RepairHeal || p.r.Rung == belief.NoRung || p.M.Health.Verdict != belief.VerdictUnhealthy {
-		return false
+// testified goes on when a machine near by is heard, after the look found this one silent. Where none can be asked,
+// what was heard before the look must do.
+func (p looking) testified() onward {
+	switch near := p.Situation.Near; {
+	case near.Heard > 0 || near.Pending+near.Mute == 0:
+		return p.confirmed()
+	case near.Pending > 0:
+		return waits
 	}
-	step, ok := p.Situation.Spec.Repair.Step(p.r.Rung)
-	return !ok || step.Kind != p.r.Step || (p.r.OffCalls == 0 && ladder.Unfit(p.M, p.Situation, step) != "")
+	return p.unclear(fleet.ReasonNoWitness)
+}
+
+func (p looking) confirmed() onward {
+	p.r.Confirmed, p.r.ClearedCalls, p.r.SilentAt = true, p.r.OffCalls, 0
+	p.M.Waiting = ""
+	tries := p.r.Retries
+	p.enter(belief.PhaseLeave)
+	p.r.Retries = tries // what was in vain before the look still counts
+	return again
 }
 
 // overtaken ends the repair when the regular evidence was faster than the look: the machine is healthy, or was just
@@ -98,13 +108,13 @@ func (p looking) overtaken() bool {
 
 // unclear takes the look again later. When that was in vain too often, a person is told and the repair makes room for
 // others: it did nothing that it could lose, and begins anew after a while.
-func (p looking) unclear() onward {
-	p.r.Look = ""
+func (p looking) unclear(why fleet.Reason) onward {
+	p.r.Look, p.r.SilentAt = "", 0
 	if p.r.Kind == belief.RepairHeal && p.Unproven() {
 		return p.yield(p.r, fleet.ReasonUnproven)
 	}
 	p.retry(p.r)
-	p.wait(fleet.ReasonLookUnclear)
+	p.wait(why)
 	if p.r.Kind != belief.RepairHeal || p.r.Retries < pageAfter {
 		return waits
 	}
@@ -148,13 +158,8 @@ func (p looking) askLook() {
 	}
 	p.r.Looks++
 	p.r.Look = p.r.ID + "/look" + strconv.Itoa(p.r.Looks)
-	scope := situation.LookFull
-	if p.M.Health.Cause.Stopped() || p.M.Health.Cause == belief.CauseDisabled ||
-		p.M.Health.Cause == belief.CauseMarked || p.r.Kind == belief.RepairRemnant {
-		scope = situation.LookProvider
-	}
 	p.Actions = append(p.Actions, situation.Action{
-		Kind: situation.ActionLook, Machine: p.M.Name, Look: p.r.Look, Scope: scope,
+		Kind: situation.ActionLook, Machine: p.M.Name, Look: p.r.Look, Scope: look.Scope(p.M),
 		Instance: p.r.Target.ID, Host: p.r.Target.Host, Mark: p.Mark(p.r.Target),
 	})
 }

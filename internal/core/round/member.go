@@ -1,6 +1,9 @@
 package round
 
-import "hale/internal/core/chart"
+import (
+	"hale/internal/core/chart"
+	"hale/internal/core/situation"
+)
 
 // Member is one machine in a round, for what looks at all of them.
 type Member struct {
@@ -11,4 +14,6 @@ type Member struct {
 	Broken  bool         // it broke a law; nothing more is done with it
 	Fated   bool         // suspects may yet show that it shares its fate with them
 	Unasked bool         // not every machine near it was asked since it failed
+	// Near is what the machines near it say since a look found it silent.
+	Near situation.Testimony
 }

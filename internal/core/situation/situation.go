@@ -60,10 +60,19 @@ type View struct {
 	FreshID  fleet.InstanceID // a random id that was never used
 }
 
-// Asked is what a question on demand came to: when it was asked, and whether a check was down by it.
+// Asked is what a question on demand came to: when it was asked, whether a check was down by it, and whether the machine
+// answered any, well or not.
 type Asked struct {
-	At   fleet.Instant
-	Down bool
+	At    fleet.Instant
+	Down  bool
+	Heard bool
+}
+
+// Testimony is what machines near a silent one say when they are asked after the look that found it so.
+type Testimony struct {
+	Pending int // were asked, or are to be, and have not said anything yet
+	Heard   int // answered
+	Mute    int // did not
 }
 
 // Open reports whether the machine has business that may go on without new evidence of its own. Only open machines are

@@ -106,7 +106,8 @@ func (p *Picture) Ask(i int, now fleet.Now) { p.views[i].Asking = now.Mono }
 func (p *Picture) TellAsked(i int, checks []fleet.CheckState) {
 	v := &p.views[i]
 	down := slices.ContainsFunc(checks, func(c fleet.CheckState) bool { return c.Standing == fleet.StandingDown })
-	v.Asked, v.Asking, p.dirty = situation.Asked{At: v.Asking, Down: down}, 0, true
+	heard := guard.Answers(checks, &p.is.Spec)
+	v.Asked, v.Asking, p.dirty = situation.Asked{At: v.Asking, Down: down, Heard: heard}, 0, true
 	p.inVain = slices.DeleteFunc(slices.Clone(p.inVain), func(n int) bool { return n == i })
 	if down {
 		p.inVain = append(p.inVain, i)
