@@ -223,10 +223,10 @@ func (r *Believing) Believe(w *repair.Work) {
 	w.Order = o.ID
 	seen := situation.View{Machine: *m, Seen: w.View.Seen}
 	shown, beyond := seen.Beyond(w.Installation)
-	if !beyond {
+	believed := w.View.Sighting(m.Current.ID) // not known, as after a start: it is not listed, and not asked for yet
+	if !beyond && (believed.Instance.Power != fleet.PowerGone || !runsUnfinished(w)) {
 		return
 	}
-	believed := w.View.Sighting(m.Current.ID) // not known, as after a start: it is not listed, and not asked for yet
 	stopped, hand := stoppedByHand(w.View, w.Installation)
 	m.Generation = max(m.Generation, shown.Generation)
 	if m.Repair != nil {
@@ -258,4 +258,20 @@ func (r *Believing) Believe(w *repair.Work) {
 	w.Record(record.Record{Kind: record.Store, Reason: fleet.ReasonBelieved, Instance: m.Current.ID,
 		Generation: m.Current.Generation,
 		Host:       m.Current.Host, By: o.By})
+}
+
+// runsUnfinished reports whether the only instance with the machine's mark runs, and was not finished, as far as the
+// provider shows. Where the machine's own is gone, it may be what was being built as the store was put back, whatever
+// its generation: one that went and came back begins to count anew.
+func runsUnfinished(w *repair.Work) bool {
+	marked, runs := 0, false
+	for k := range w.View.Seen {
+		i := &w.View.Seen[k].Instance
+		if i.Power == fleet.PowerGone || !i.Marked(w.M.Name, w.Installation) {
+			continue
+		}
+		marked++
+		runs = i.Power == fleet.PowerRunning && !i.Mark.Certified && !i.Mark.Kept
+	}
+	return marked == 1 && runs
 }

@@ -69,8 +69,13 @@ func (j *Judge) Acted(c *world.Call) {
 // room tells the judge of the truth what only the simulator knows.
 type room struct{ j *Judge }
 
-// of is the judge of the hale that sent the deed's call.
-func (r room) of(d *law.Deed) *Judge { return r.j.of(d.Client) }
+// of is the judge of the hale that sent the deed's call: it may have ended since.
+func (r room) of(d *law.Deed) *Judge {
+	if o := r.j.of(d.Client); o != r.j || r.j.ended == nil || r.j.ended.client != d.Client {
+		return o
+	}
+	return r.j.ended
+}
 
 // Broken implements law.Court.
 func (r room) Broken(law, machine, what string) { r.j.Broken(law, machine, what) }
@@ -145,8 +150,7 @@ func (j *Judge) Sends(c Server, a situation.Action) {
 	j.spares(a)
 	r := j.rungOf(string(a.Machine))
 	if vm := j.w.Definition(string(a.Instance), string(a.Host)); op != fleet.OpPowerOff &&
-		law.TakesAway(world.Op(op)) &&
-		(vm == nil || vm.Power == world.Off) {
+		law.TakesAway(world.Op(op)) && (vm == nil || vm.Power == world.Off) {
 		return // the proof that it is off stands in for the look
 	}
 	if !r.disrupted && !j.windowOpen {

@@ -35,8 +35,7 @@ func (j *Judge) copied(c *world.Call) {
 			if i := m.SnapshotAt(fleet.SnapshotID(c.Snapshot)); i < 0 || m.Snapshots[i].Whole {
 				j.Broken("L15", c.Mark.Machine,
 					fmt.Sprintf("the copy %s of its disks was to be kept for %s, and is removed after %s", c.Snapshot,
-						step.KeepFor,
-						(j.w.Now()-at).Round(time.Second)))
+						step.KeepFor, (j.w.Now()-at).Round(time.Second)))
 			}
 		}
 	default:
@@ -65,8 +64,7 @@ func (j *Judge) belief(machine string) *belief.Machine {
 func (j *Judge) uncopied(c *world.Call) {
 	step, m := j.copying(), j.belief(c.Mark.Machine)
 	if c.Op != world.Delete && c.Op != world.Rebuild || step == nil || step.OnFailure == policy.OnFailureContinue ||
-		len(step.For) > 0 ||
-		m == nil || m.Repair == nil || m.Repair.Kind != belief.RepairHeal || m.Repair.Rung == belief.NoRung ||
+		len(step.For) > 0 || m == nil || m.Repair == nil || m.Repair.Kind != belief.RepairHeal || m.Repair.Rung == belief.NoRung ||
 		string(m.Repair.Target.ID) != c.ID {
 		return
 	}

@@ -35,7 +35,7 @@ type Judge struct {
 	first    *Judge        // of the first hale, where this is the second's; nil: it is the first
 	second   *Judge        // of the second hale that there is now; nil: there is none
 	client   string        // what the provider knows the second hale by
-	late     string        // what it knew the last one by that has ended
+	ended    *Judge        // of the last one that has ended
 	truth    *law.Judge    // of machines and calls; one for both hales
 	outages  []outage      // by ordinal-1
 	down     int           // machines that do not serve now

@@ -28,11 +28,11 @@ func (j *Judge) Second(run Run, client, installation string, store *stored.Conte
 }
 
 // Alone notes that there is no second hale any more. What it had sent may still be carried out.
-func (j *Judge) Alone() { j.late, j.second = j.second.client, nil }
+func (j *Judge) Alone() { j.ended, j.second = j.second, nil }
 
 // isSecond reports whether a second hale sent the call, be it the one that there is or one that has ended.
 func (j *Judge) isSecond(c *world.Call) bool {
-	return j.first != nil || j.late != "" && c.Client == j.late
+	return j.first != nil || j.ended != nil && c.Client == j.ended.client
 }
 
 // eldest returns the judge of the truth.
