@@ -83,8 +83,8 @@ func (j *Judge) Decided() {
 }
 
 // revives checks that a repair which takes no place in the budgets does no more than to set going what does not run,
-// and that not too many do so at once.
-func (j *Judge) revives(is *belief.Machine) {
+// and that not too many begin to do so at once: one that moves to another host, or is shown there, is not started.
+func (j *Judge) revives(was, is *belief.Machine) {
 	r := is.Repair
 	if r == nil || !r.Revives {
 		return
@@ -102,7 +102,7 @@ func (j *Judge) revives(is *belief.Machine) {
 			here++
 		}
 	}
-	if slices.Contains(reviving, r.Step) && (here > startsOfHost || all > startsOfAll) {
+	if !was.Repair.Starts() && r.Starts() && (here > startsOfHost || all > startsOfAll) {
 		j.Broken("L5", string(is.Name), fmt.Sprintf("%d are started at once, %d on its host", all, here))
 	}
 }

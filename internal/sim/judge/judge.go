@@ -123,7 +123,8 @@ func New(run Run, eyes Eyes, o Options) *Judge {
 		wishes: wishes{posted: map[fleet.OrderID]fleet.Order{}},
 		plans:  newPlans(&o.Spec), trials: rollouts.New(o.Spec.Template.Image),
 	}
-	j.truth = law.New(room{j}, law.Fleet{Spec: &j.spec, Poll: o.Poll, Most: o.Most, Naive: o.Naive}, &eyes.Score.Tally)
+	j.truth = law.New(room{j}, law.Fleet{Spec: &j.spec, Poll: o.Poll, Most: o.Most, Naive: o.Naive,
+		Away: func() bool { return !run.LooksOn() }}, &eyes.Score.Tally)
 	j.holds = law.NewHolds(room{j}, j.w, j.truth.Fleet, j.wishes.posted)
 	j.sizes = law.NewSizes(room{j}, o.Spec.Sizing, &j.w.Demand, &eyes.Score.SizeTally)
 	return j
@@ -214,9 +215,9 @@ func (j *Judge) rungOf(machine string) *rung {
 // CommittedWhole judges a change of what is believed of the fleet as a whole.
 func (j *Judge) CommittedWhole(c Server, before, after stored.Overall, records []record.Record) {
 	j.sizes.Owned(c.Now.Wall)
-	j.moves(before, records)
-	for _, r := range records {
-		j.Record(r)
+	for i := range records { // an opinion may move what a change that is given up in the same round brought back
+		j.moves(before, &records[i])
+		j.Record(records[i])
 	}
 	if n := law.TakenBack(after.Whole.Ledger, &j.spec, records, j.asked); n != j.asked {
 		j.said = n
@@ -393,7 +394,7 @@ func (j *Judge) repairs(c Server, was, is *belief.Machine, records []record.Reco
 	if was.Repair != nil && was.Repair.Revives && is.Repair != nil && !ended && !is.Repair.Revives {
 		j.takesPlace(is)
 	}
-	j.revives(is)
+	j.revives(was, is)
 	j.newRung(was, is)
 	j.orderly(was, is, records)
 	j.letGo(was, is)

@@ -35,15 +35,10 @@ func (j *Judge) moment(braked bool) law.Now {
 }
 
 // moves judges a change of how many machines are asked for that no person made.
-func (j *Judge) moves(before stored.Overall, records []record.Record) {
-	if j.sizes.Policy == nil {
-		return
-	}
-	for i := range records {
-		if r := &records[i]; r.Kind == record.Size && r.Reason == fleet.ReasonOpinion {
-			j.sizes.ByOpinion(r, j.moment(before.Brake.On())) // what follows while it comes on is judged as it is done
-			j.asks(r.Size)
-		}
+func (j *Judge) moves(before stored.Overall, r *record.Record) {
+	if j.sizes.Policy != nil && r.Kind == record.Size && r.Reason == fleet.ReasonOpinion {
+		j.sizes.ByOpinion(r, j.moment(before.Brake.On())) // what follows while it comes on is judged as it is done
+		j.asks(r.Size)
 	}
 }
 

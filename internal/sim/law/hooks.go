@@ -38,10 +38,14 @@ func newRuns() runs {
 	return runs{map[run]ending{}, map[string]bool{}, map[string]bool{}, map[string]bool{}}
 }
 
-// Forgets has the judge know that hale's store lost what it held: hale may do again what it does not know of.
+// Forgets has the judge know that hale's store lost what it held: hale may do again what it does not know of, and
+// does not know what the provider forgot, too.
 func (j *Judge) Forgets() {
 	for key, e := range j.runs.ended {
 		j.runs.ended[key] = ending{e.done, true}
+	}
+	for machine := range j.lost {
+		j.unread[machine] = true
 	}
 }
 

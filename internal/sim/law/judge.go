@@ -47,6 +47,13 @@ type Fleet struct {
 	Most int           // the largest size that it is ever asked to have
 	// Naive says that a rival looks after it, who promises only what is true of machines.
 	Naive bool
+	// Away reports whether no hale looks after it now; nil: one always does.
+	Away func() bool
+}
+
+// unseen reports whether what happens on the host now is out of hale's sight.
+func (f *Fleet) unseen(w *world.World, host string) bool {
+	return !w.Reaches("", host) || f.Away != nil && f.Away()
 }
 
 // Judge knows the truth of a play, as far as it was told.
@@ -63,7 +70,8 @@ type Judge struct {
 	// unread are machines with a stop that hale cannot read as a person's: it came so soon after a reset that the two
 	// cannot be told apart, or hale has started them since, for another reason that it was told.
 	unread   map[string]bool
-	unshown  map[string]bool          // machines that a person stopped while their hosts did not answer hale
+	unshown  map[string]bool          // machines that a person stopped out of hale's sight
+	lost     map[string]bool          // of those that a person stopped, where the provider forgot it since
 	willed   map[string]time.Duration // when a person ordered the machine's repair last
 	reset    map[string]time.Duration // when a reset took effect last, by instance
 	given    map[string]time.Duration // when a person gave a host its access back
@@ -107,7 +115,7 @@ func New(court Court, f Fleet, t *Tally) *Judge {
 	return &Judge{
 		Fleet: f, court: court, tally: t, personal: map[string]bool{}, parked: map[string]bool{},
 		stops:  map[string]time.Duration{},
-		chores: map[string]fleet.OrderKind{}, unread: map[string]bool{}, unshown: map[string]bool{},
+		chores: map[string]fleet.OrderKind{}, unread: map[string]bool{}, unshown: map[string]bool{}, lost: map[string]bool{},
 		willed: map[string]time.Duration{}, rests: map[string]bool{},
 		reset: map[string]time.Duration{}, given: map[string]time.Duration{}, told: map[string]time.Duration{},
 		shelf: map[string]time.Duration{}, contents: map[heldDisk]uint64{},
@@ -122,7 +130,7 @@ func (j *Judge) Foresees(w *world.World, subject string, v verbs.Verb, later fun
 	case verbs.IsStopped, verbs.IsShutDown:
 		if vm := w.Current(subject); vm != nil && (vm.Power != world.Off || w.Reaches("", vm.Host)) {
 			j.stopped(vm.Mark.Machine, vm.ID, w.Now())
-			j.unshown[vm.Mark.Machine] = !w.Reaches("", vm.Host)
+			j.unshown[vm.Mark.Machine] = j.unseen(w, vm.Host)
 		}
 	case verbs.LosesPower, verbs.TakesHale, verbs.TurnedOff:
 		j.hostForgets(w, subject)
@@ -153,19 +161,21 @@ func (j *Judge) Over(subject string, v verbs.Verb) {
 func (j *Judge) stopped(machine, id string, now time.Duration) {
 	at, reset := j.reset[id]
 	j.personal[machine], j.unread[machine], j.stops[machine] = true, reset && now-at < j.Poll, now
+	delete(j.lost, machine)
 }
 
 // hostForgets notes that what loses its power forgets who stopped its machines: where it did not answer then, nor
-// does now, hale never hears of it.
+// does now, or no hale was there, hale never hears of it; and one whose store is put back does not know it any more.
 func (j *Judge) hostForgets(w *world.World, domain string) {
 	d, err := verbs.ParseDomain(domain)
 	for _, h := range w.Hosts() {
-		if err != nil || !world.Has([]world.Host{h}, d) || w.Reaches("", h.Name) {
+		if err != nil || !world.Has([]world.Host{h}, d) {
 			continue
 		}
-		for machine := range j.unshown {
-			if vm := w.Current(machine); vm != nil && vm.Host == h.Name && j.unshown[machine] {
-				j.unread[machine] = true
+		for machine := range j.personal {
+			if vm := w.Current(machine); vm != nil && vm.Host == h.Name {
+				j.lost[machine] = true
+				j.unread[machine] = j.unread[machine] || j.unshown[machine] && j.unseen(w, h.Name)
 			}
 		}
 	}
