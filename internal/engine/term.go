@@ -112,6 +112,14 @@ func (o *holder) begin(ctx context.Context) (*term, error) {
 	return t, nil
 }
 
+// rest is for how long calls of another server may be under way, by what the lease knows of its store.
+func rest(lease state.Lease) time.Duration {
+	if r, knows := lease.(interface{ Rest() time.Duration }); knows {
+		return r.Rest()
+	}
+	return 0
+}
+
 // claim makes this server the owner. If another one was, its last calls get the time that they may take at most (L7).
 func (t *term) claim(ctx context.Context) error {
 	late := false
@@ -194,7 +202,7 @@ func (t *term) load(ctx context.Context) error {
 	epoch := forsake(t.probes) + 1
 	t.own = owner.New(owner.Options{Claimed: claimed, Together: t.together, Options: picture.Options{
 		Spec: t.spec, Installation: t.installation, Beliefs: beliefs, Brake: brake, Whole: whole,
-		Epoch: epoch, Cannot: t.cannot, FreshID: freshID, Aimed: t.point,
+		Epoch: epoch, Cannot: t.cannot, FreshID: freshID, Aimed: t.point, Rest: rest(t.lease),
 	}}, now)
 	t.docs = make([]stored, t.own.Len())
 	for i := range t.docs {

@@ -64,7 +64,7 @@ func (p *Picture) Deaf() bool { return p.deaf }
 // lost meanwhile.
 func (p *Picture) Listen(now fleet.Now) {
 	p.deaf, p.dirty = false, true
-	p.is.SteadyAt = now.Mono.Add(guard.SettleTime(p.is.Spec))
+	p.is.SteadyAt = max(p.is.SteadyAt, now.Mono.Add(guard.SettleTime(p.is.Spec)))
 }
 
 func (p *Picture) forgetChecks(why fleet.ResultReason) {

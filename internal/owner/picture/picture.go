@@ -40,6 +40,8 @@ type Options struct {
 	Cannot []fleet.Op
 	// FreshID returns an id that was never used.
 	FreshID func() fleet.InstanceID
+	// Rest is for how long calls of another server may be under way: until then nothing is begun (L7).
+	Rest time.Duration
 	// Aimed is told whenever a machine's aim changes, also when it is not probed any more (epoch 0). It may read the
 	// picture and must not change it. May be nil.
 	Aimed func(index int, a Aim)
@@ -108,7 +110,7 @@ func New(o Options, now fleet.Now) *Picture {
 		is: situation.State{
 			Now: now, Spec: spec, Cannot: o.Cannot, Brake: o.Brake, Whole: o.Whole.Restart(now),
 			Provider: fleet.ProviderState{Standing: fleet.ProviderUnknown},
-			SteadyAt: now.Mono.Add(guard.SettleTime(spec) + time.Second),
+			SteadyAt: now.Mono.Add(max(guard.SettleTime(spec), o.Rest) + time.Second),
 		},
 		wanted: &o.Spec, installation: o.Installation, freshID: o.FreshID, aimed: o.Aimed, epoch: o.Epoch,
 		byName:   make(map[fleet.MachineName]int),
@@ -293,7 +295,7 @@ func (p *Picture) State() *situation.State { return &p.is }
 
 // ClockSet forgets what was seen, as at a take-over: after a step of the clock, durations are not what they seem (L9).
 func (p *Picture) ClockSet(now fleet.Now) {
-	p.is.SteadyAt = now.Mono.Add(guard.SettleTime(p.is.Spec))
+	p.is.SteadyAt = max(p.is.SteadyAt, now.Mono.Add(guard.SettleTime(p.is.Spec)))
 	p.is.Whole = p.is.Whole.ClockSet(now)
 	p.forgetChecks(fleet.ResultNone)
 	p.measureAnew(now)

@@ -6,11 +6,10 @@
 //   - At most one server writes at a time. What the active one commits through its Office also compares its lease, in
 //     the same transaction, so that the store refuses a server that was paused, or cut off, and took itself for the
 //     active one.
-//   - The next one becomes active only once the last one's calls have ended (L7): a lease taken through the Office has
-//     no more left than the office itself, so that no call outlives that (package tenure); and after an office that
-//     ended without a word there is a grace.
-//   - Not more than TTL + Grace pass from the last sign of a server that dies, or is cut off, until the next one is
-//     active. One that leaves with a word is followed at once.
+//   - The next one watches and judges as soon as the last one's office has run out, TTL after its last sign, and calls
+//     only once that one's calls have ended (L7): no call is under way longer than Cover after its sender's last sign,
+//     and after an office that ended without a word a lease taken through the next one covers nothing for Rest.
+//   - One that leaves with a word is followed at once.
 //
 // It knows nothing of fleets.
 package active
@@ -28,12 +27,15 @@ import (
 const (
 	// RenewEvery is how often the active server renews its lease.
 	RenewEvery = 2 * time.Second
-	// TTL is the lease's length: what is left of it between two renewals covers a disruptive call, also when one
-	// renewal comes a second late.
-	TTL = tenure.DisruptiveLimit + tenure.Margin + RenewEvery + time.Second
-	// Grace is how long the next server waits after one that did not say that it left: for one that was paused between
-	// reading its lease and sending a call.
+	// TTL is the lease's length: three renewals, of which one may be lost.
+	TTL = 8 * time.Second
+	// Cover is how long after its last renewal the active server's calls have all ended: between two renewals it covers
+	// a disruptive call, also when one renewal comes a second late.
+	Cover = tenure.DisruptiveLimit + tenure.Margin + RenewEvery + time.Second
+	// Grace is for a server that was paused between reading its lease and sending a call.
 	Grace = 6 * time.Second
+	// Rest is for how long the next server calls nothing after one that did not say that it left.
+	Rest = Cover - TTL + Grace
 )
 
 const (
@@ -142,27 +144,17 @@ func Become(ctx context.Context, store Store, me Server) (*Office, error) {
 		return nil, err
 	}
 	o := &Office{Store: store, lease: lease, end: end, me: me}
+	if at != 0 && !last.Left {
+		o.rests = Rest
+	}
 	_, err = store.Commit(ctx, state.Txn{
 		If:   []state.Compare{state.Absent(ownerKey), state.At(lastKey, at)},
 		Then: []state.Write{state.PutLeased(ownerKey, value, lease.ID()), state.Put(lastKey, value)},
 	})
-	if err == nil && at != 0 && !last.Left {
-		err = rest(ctx, lease, Grace)
-	}
 	if err != nil {
 		o.forsake(ctx)
 		return nil, err
 	}
+	o.since = time.Now()
 	return o, nil
-}
-
-func rest(ctx context.Context, lease state.Lease, d time.Duration) error {
-	select {
-	case <-ctx.Done():
-		return ctx.Err()
-	case <-lease.Lost():
-		return fault.New(fault.LeaseLost, "active.become", ownerKey, nil)
-	case <-time.After(d):
-		return nil
-	}
 }

@@ -87,8 +87,25 @@ func write(s state.Store, key string) error {
 	return err
 }
 
-// S16, S54: of three servers one is active. When it dies without a word another one is within TTL and Grace, and no
-// sooner than the calls of the last one have ended; when it says goodbye, at once.
+// covers returns when the office covers a disruptive call for the first time.
+func covers(t *testing.T, o *active.Office) time.Time {
+	t.Helper()
+	lease, err := o.Grant(t.Context(), time.Minute)
+	if err != nil {
+		t.Fatal(err)
+	}
+	for range 1000 {
+		if lease.Remaining() > tenure.DisruptiveLimit+tenure.Margin {
+			return time.Now()
+		}
+		time.Sleep(100 * time.Millisecond)
+	}
+	t.Fatal("it never covers a call")
+	return time.Time{}
+}
+
+// S16, S54: of three servers one is active. When it dies without a word another one is within ten seconds, and calls no
+// sooner than the calls of the last one have ended, and no later than L7 allows; when it says goodbye, at once.
 func TestOneServerIsActive(t *testing.T) {
 	t.Parallel()
 	synctest.Test(t, func(t *testing.T) {
@@ -103,8 +120,12 @@ func TestOneServerIsActive(t *testing.T) {
 		first.dies()
 		died := time.Now()
 		office := second.acts()
-		if took := time.Since(died); took > active.TTL+active.Grace || took < tenure.DisruptiveLimit+active.Grace {
+		if took := time.Since(died); took > active.TTL+time.Second {
 			t.Errorf("it took %v", took)
+		}
+		calls := covers(t, office).Sub(died)
+		if calls > 27*time.Second || calls < tenure.DisruptiveLimit+active.Grace {
+			t.Errorf("it calls %v after the last one died", calls)
 		}
 		third := starts(t, on, "hale-3")
 		time.Sleep(time.Hour)
@@ -114,9 +135,27 @@ func TestOneServerIsActive(t *testing.T) {
 			t.Fatal(err)
 		}
 		left := time.Now()
-		third.acts()
+		covers(t, third.acts())
 		if took := time.Since(left); took > time.Second {
 			t.Errorf("after a goodbye it took %v", took)
+		}
+	})
+}
+
+// L7: a server that leaves, while the calls of one that died before may be under way, hands that wait on.
+func TestAServerThatLeavesEarlyIsWaitedForInItsPlace(t *testing.T) {
+	t.Parallel()
+	synctest.Test(t, func(t *testing.T) {
+		on := memory.New(memory.Options{})
+		first := starts(t, on, "hale-1")
+		first.acts()
+		first.dies()
+		died := time.Now()
+		if err := starts(t, on, "hale-2").acts().Leave(t.Context()); err != nil {
+			t.Fatal(err)
+		}
+		if calls := covers(t, starts(t, on, "hale-3").acts()).Sub(died); calls < tenure.DisruptiveLimit+active.Grace {
+			t.Errorf("it calls %v after the first one died", calls)
 		}
 	})
 }
@@ -141,9 +180,19 @@ func TestAServerThatWasCutOffIsRefused(t *testing.T) {
 		}
 		second := starts(t, on, "hale-2")
 		first.cut()
+		covered := time.Now()
+		for len(second.office) == 0 {
+			if lease.Remaining() > tenure.DisruptiveLimit+tenure.Margin {
+				covered = time.Now()
+			}
+			time.Sleep(10 * time.Millisecond)
+		}
 		next := second.acts()
 		if left := lease.Remaining(); left != 0 {
 			t.Errorf("hale-1 takes itself for the owner for %v", left)
+		}
+		if apart := covers(t, next).Sub(covered); apart < tenure.DisruptiveLimit+tenure.Margin {
+			t.Errorf("hale-2 calls %v after hale-1 began its last call", apart)
 		}
 		select {
 		case <-office.Lost():

@@ -17,6 +17,8 @@ type Office struct {
 	me    Server
 	lease state.Lease
 	end   context.CancelFunc
+	since time.Time
+	rests time.Duration // for so long since then the last one's calls may be under way
 }
 
 var (
@@ -55,23 +57,38 @@ func (o *Office) Commit(ctx context.Context, txn state.Txn) (int64, error) {
 	return o.Store.Commit(ctx, txn.Guarded(state.Held(ownerKey, 0, o.lease.ID())))
 }
 
-// Grant implements state.Store. The lease has never more left than the office itself.
+// Rest is for how long calls of the last active server may still be under way: until then this one calls nothing.
+func (o *Office) Rest() time.Duration { return max(0, o.rests-time.Since(o.since)) }
+
+// remaining is for how long a call is covered, by what this server knows of its office.
+func (o *Office) remaining() time.Duration {
+	left := o.lease.Remaining()
+	if left == 0 || o.Rest() > 0 {
+		return 0
+	}
+	return left + Cover - TTL
+}
+
+// Grant implements state.Store. The lease covers no call that the office does not.
 func (o *Office) Grant(ctx context.Context, ttl time.Duration) (state.Lease, error) {
 	lease, err := o.Store.Grant(ctx, ttl)
 	if err != nil {
 		return nil, err
 	}
-	return covered{lease, o.lease}, nil
+	return covered{lease, o}, nil
 }
 
-// covered is a lease that is good for as long as another one is, too.
+// covered is a lease that is good for as long as the office is, too.
 type covered struct {
 	state.Lease
-	by state.Lease
+	by *Office
 }
 
 // Remaining implements state.Lease.
-func (c covered) Remaining() time.Duration { return min(c.Lease.Remaining(), c.by.Remaining()) }
+func (c covered) Remaining() time.Duration { return min(c.Lease.Remaining(), c.by.remaining()) }
+
+// Rest is for how long nothing may be called yet, since calls of another server may be under way.
+func (c covered) Rest() time.Duration { return c.by.Rest() }
 
 // Scan implements state.Scanner.
 func (o *Office) Scan(ctx context.Context, prefix string) iter.Seq2[state.Entry, error] {
@@ -120,7 +137,7 @@ func (o *Office) Note(ctx context.Context, configuration string) error {
 func (o *Office) Leave(ctx context.Context) error {
 	defer o.end()
 	me := o.me
-	me.Left = true
+	me.Left = o.Rest() == 0 // else the next one has to rest for the last one, too
 	value, err := json.Marshal(me)
 	if err == nil {
 		_, err = o.Commit(ctx, state.Txn{Then: []state.Write{state.Put(lastKey, value), state.Delete(ownerKey)}})
