@@ -46,3 +46,12 @@ func (c *Chart) Unrolled(r *belief.Repair) fleet.Reason {
 	}
 	return guard.AnyRolled(c.Situation)
 }
+
+// CameBack reports whether the rung was chosen because the host did not answer, and it does: a gentler one may do.
+func (c *Chart) CameBack(r *belief.Repair) bool {
+	if !r.Stranded || r.Kind != belief.RepairHeal {
+		return false
+	}
+	_, dead := c.DeadHost(r.Target)
+	return !dead
+}

@@ -40,7 +40,7 @@ func (p looking) look() onward {
 		p.r.Look, p.r.SilentAt = "", 0
 		return p.wait(reason)
 	}
-	if ladder.Outdated(p.M, p.Situation) || p.cameBack() {
+	if ladder.Outdated(p.M, p.Situation) || p.CameBack(p.r) {
 		return p.chooseRung(0)
 	}
 	if p.r.FenceAt != 0 && !p.Situation.Now.Due(p.r.FenceAt) {
@@ -56,17 +56,22 @@ func (p looking) look() onward {
 		}
 		return waits
 	}
+	return p.shown(l)
+}
+
+// shown goes by what the look shows.
+func (p looking) shown(l *fleet.Look) onward {
 	truth, reason := look.Shows(&p.Chart, p.r, l)
 	rec := record.Record{Kind: record.Look, Reason: reason, Instance: p.r.Target.ID, Took: p.Now().Sub(l.Started)}
 	rec.Check, rec.Result, rec.Detail = l.Detail()
 	p.Record(rec)
 	switch truth {
 	case health.True:
-		if p.r.Kind == belief.RepairHeal && guard.BySilence(p.M, p.Situation, l) {
-			p.r.SilentAt = p.Now()
-			return waits // until the next round has asked them: the machines near it are asked first
+		if p.r.Kind != belief.RepairHeal || !guard.BySilence(p.M, p.Situation, l) {
+			return p.confirmed()
 		}
-		return p.confirmed()
+		p.r.SilentAt = p.Now()
+		return waits // for machines near it, which the next round asks
 	case health.False:
 		return p.refuted()
 	case health.Unknown, health.Absent:
@@ -162,13 +167,4 @@ func (p looking) askLook() {
 		Kind: situation.ActionLook, Machine: p.M.Name, Look: p.r.Look, Scope: look.Scope(p.M),
 		Instance: p.r.Target.ID, Host: p.r.Target.Host, Mark: p.Mark(p.r.Target),
 	})
-}
-
-// cameBack reports whether the rung was chosen because the host did not answer, and it does: a gentler one may do.
-func (p looking) cameBack() bool {
-	if !p.r.Stranded || p.r.Kind != belief.RepairHeal {
-		return false
-	}
-	_, dead := p.DeadHost(p.r.Target)
-	return !dead
 }
