@@ -19,6 +19,7 @@ import (
 type controller struct {
 	dir    string   // its folder: data, socket, configuration, log
 	inside []string // the command that starts another one where hale is to run; empty: here
+	flags  []string // of hale run
 	client *api.Client
 	cmd    *exec.Cmd     // the last one that was started
 	ended  chan struct{} // closed when it has ended
@@ -48,7 +49,7 @@ func (c *controller) start() error {
 	}
 	defer log.Close()
 	words := append(append([]string{}, c.inside...), os.Getenv(envHale))
-	words = append(words, c.arguments("run", c.path("hale.yaml"))...)
+	words = append(words, c.arguments(append([]string{"run", c.path("hale.yaml")}, c.flags...)...)...)
 	cmd := exec.Command(words[0], words[1:]...)
 	cmd.Stdout, cmd.Stderr = log, log
 	cmd.SysProcAttr = &syscall.SysProcAttr{Setpgid: true} // what is sent to the tests' group is not for it
