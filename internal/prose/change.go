@@ -36,6 +36,7 @@ var changes = map[change.Kind]string{
 	change.BalancersChanged:    "which pools the machines are in, and how these are reached",
 	change.DiscoveryChanged:    "which files say which machines there are",
 	change.HeartbeatsChanged:   "where machines report by themselves",
+	change.SatellitesChanged:   "which probes in other networks report",
 	change.StateChanged:        "where hale keeps its state",
 	change.TelemetryChanged:    "where traces and the journal go",
 	change.VantageChanged:      "who is asked whether hale's own network works",

@@ -90,7 +90,10 @@ func StandsSince(c fleet.CheckState, now fleet.Now) string {
 	if c.Since != 0 && c.Standing != fleet.StandingUnknown {
 		said += " for " + Span(now.Mono.Sub(c.Since))
 	}
-	if c.Standing == fleet.StandingUp {
+	switch {
+	case c.Standing == fleet.StandingUp && c.Result == fleet.ResultElsewhere:
+		return Because(said, c.Detail)
+	case c.Standing == fleet.StandingUp:
 		return said
 	}
 	return Because(said, Aside(words.Result(c.Result), c.Detail))

@@ -40,6 +40,7 @@ const (
 	BalancersChanged    Kind = "balancers-changed"  // whose machines are in which pools, and how these are reached
 	DiscoveryChanged    Kind = "discovery-changed"  // the files that say which machines there are
 	HeartbeatsChanged   Kind = "heartbeats-changed" // where machines report by themselves
+	SatellitesChanged   Kind = "satellites-changed" // which probes in other networks report
 	StateChanged        Kind = "state-changed"      // where the state is kept
 	TelemetryChanged    Kind = "telemetry-changed"  // where traces and the journal go
 )
@@ -52,8 +53,8 @@ func (k Kind) Destructive() bool {
 		return true
 	case FleetAdded, FleetRemoved, CheckAdded, CheckRemoved, CheckChanged, PolicyChanged, SizeUp,
 		ProviderAdded, ProviderRemoved, ProviderReconnected, VantageChanged, TargetsChanged, FencesChanged,
-		AccessChanged, MetricsChanged, BalancersChanged, DiscoveryChanged, HeartbeatsChanged, StateChanged,
-		TelemetryChanged:
+		AccessChanged, MetricsChanged, BalancersChanged, DiscoveryChanged, HeartbeatsChanged, SatellitesChanged,
+		StateChanged, TelemetryChanged:
 	}
 	return false
 }

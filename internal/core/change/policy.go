@@ -122,6 +122,7 @@ func partsOfCheck(c policy.Check) []part {
 		{"up_after", [2]int{c.UpAfter, c.UpIn}, often(c.UpAfter, c.UpIn)},
 		flag("full", c.Full), bare("not_every", c.NotEvery), bare("depends_on", c.DependsOn),
 		flag("then: tell", c.Tells),
+		number("vantages", c.Sight.Vantages), number("agree", c.Sight.Agree), span("stale_after", c.Sight.StaleAfter),
 		bare("what it asks", []any{c.HTTP, c.Exec, c.SSH, c.UDP, c.DNS, c.GRPC, c.Heartbeat, c.Certificate, c.Pool}),
 	}
 }

@@ -167,6 +167,8 @@ const (
 	ResultUntold       ResultReason = "untold"
 	ResultNotConnected ResultReason = "not-connected" // unknown: no connection, and the check does not count that
 	ResultPanicked     ResultReason = "panicked"      // unknown: a defect in what asks
+	ResultNotAgreed    ResultReason = "not-agreed"    // unknown: fewer vantages say so than must agree
+	ResultElsewhere    ResultReason = "elsewhere"     // up: not all vantages see it
 )
 
 // Speaks reports whether the failure is an answer: its sender is reached from here. What a program says of a

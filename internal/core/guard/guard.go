@@ -44,7 +44,7 @@ func SettleTime(spec policy.Spec) time.Duration {
 		if c.Kind == policy.CheckPool {
 			times = 1
 		}
-		longest = max(longest, time.Duration(times)*c.Every+c.Timeout)
+		longest = max(longest, time.Duration(times)*c.Every+c.Timeout+c.Sight.Lag())
 	}
 	return longest
 }

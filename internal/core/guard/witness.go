@@ -89,7 +89,7 @@ func agentDown(v *situation.View, spec *policy.Spec) bool {
 }
 
 // tellsWithin is how long it takes at most until the check begins to fail.
-func tellsWithin(c *policy.Check) time.Duration { return c.Every + c.Timeout }
+func tellsWithin(c *policy.Check) time.Duration { return c.Every + c.Timeout + c.Sight.Lag() }
 
 // Sights is what is heard, by all fleets, neighbourhood by neighbourhood.
 type Sights map[fleet.Neighbourhood]fleet.Hearing

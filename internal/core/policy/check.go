@@ -39,7 +39,36 @@ type Check struct {
 	DependsOn []fleet.CheckName
 	// Tells says that it only tells: it is one of Spec.Tells, and not of Spec.Checks.
 	Tells bool `json:",omitempty"`
+	// Sight says from where it is asked; the zero value: from hale's server alone.
+	Sight Sight `json:",omitzero"`
 }
+
+// Sight is from how many vantages a check asks: hale's server is one, satellites are the others.
+type Sight struct {
+	Vantages int
+	Agree    int // so many must say that the machine is down
+	// StaleAfter is how long what a satellite said counts.
+	StaleAfter time.Duration
+}
+
+// Shared reports whether there is more than one vantage.
+func (s Sight) Shared() bool { return s.Vantages > 1 }
+
+// Lag is how much later than one vantage alone several of them notice something.
+func (s Sight) Lag() time.Duration {
+	if !s.Shared() {
+		return 0
+	}
+	return s.StaleAfter
+}
+
+// Shared reports whether any check is asked from more than one vantage.
+func (s *Spec) Shared() bool {
+	return slices.ContainsFunc(s.Asked(), func(c *Check) bool { return c.Sight.Shared() })
+}
+
+// MostVantages is the greatest number of vantages that a check can have.
+const MostVantages = 9
 
 // CheckKind is the way a check asks.
 type CheckKind string
@@ -70,6 +99,17 @@ func (k CheckKind) ByAddress() bool { return k != CheckAgent && k != CheckHeartb
 // told the address has ways of its own.
 func (c *Check) Reaches() bool {
 	return c.Kind.ByAddress() && c.Kind != CheckPool && (c.Kind != CheckExec || c.Exec.Asks("{ip}"))
+}
+
+// Anywhere reports whether a check of the kind can be made from anywhere that the network reaches: it needs nothing of
+// hale's own server, or of its provider.
+func (k CheckKind) Anywhere() bool {
+	switch k {
+	case CheckPing, CheckTCP, CheckHTTP, CheckSSH, CheckTLS, CheckUDP, CheckDNS, CheckGRPC:
+		return true
+	case CheckExec, CheckAgent, CheckHeartbeat, CheckPool:
+	}
+	return false
 }
 
 // Elsewhere reports whether a check of the kind hears the machine by another way than hale's own through the network:

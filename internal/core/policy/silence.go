@@ -10,7 +10,7 @@ func (s *Spec) HearsWithin() (d time.Duration, some bool) {
 		if c.Kind.Elsewhere() {
 			continue
 		}
-		if t := c.Every + c.Timeout; !some || t < d {
+		if t := c.Every + c.Timeout + c.Sight.Lag(); !some || t < d {
 			d, some = t, true
 		}
 	}

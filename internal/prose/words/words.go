@@ -71,6 +71,8 @@ var (
 		fleet.ResultPoolDown:     "its load balancer finds it down",
 		fleet.ResultUntold:       "its load balancer says nothing of it",
 		fleet.ResultPanicked:     "a defect in hale kept it from being asked",
+		fleet.ResultNotAgreed:    "too few vantages agree that it is down",
+		fleet.ResultElsewhere:    "it is seen, though not from all vantages",
 	}
 	standings = map[fleet.Standing]string{
 		fleet.StandingUnknown: "unknown",
