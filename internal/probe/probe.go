@@ -7,6 +7,7 @@
 package probe
 
 import (
+	"cmp"
 	"context"
 	"net"
 	"net/netip"
@@ -20,6 +21,11 @@ import (
 type ID struct {
 	Machine fleet.MachineName
 	Check   fleet.CheckName
+}
+
+// Compare orders IDs by machine, and then by check.
+func (id ID) Compare(o ID) int {
+	return cmp.Or(cmp.Compare(id.Machine, o.Machine), cmp.Compare(id.Check, o.Check))
 }
 
 // Target is what is to be probed. An invalid Address makes it unknown (ResultNoAddress) until it is set anew, and so

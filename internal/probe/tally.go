@@ -36,7 +36,8 @@ func MeaningOf(r fleet.ResultReason) Meaning {
 	case fleet.ResultNone, fleet.ResultNoAddress, fleet.ResultSharedAddress, fleet.ResultLocal, fleet.ResultLate,
 		fleet.ResultIsolated, fleet.ResultUndecided,
 		fleet.ResultUnsupported, fleet.ResultNoMetadata, fleet.ResultUnfit, fleet.ResultNotConnected,
-		fleet.ResultNotEvery, fleet.ResultDependsOn, fleet.ResultUnproven, fleet.ResultPanicked, fleet.ResultUntold:
+		fleet.ResultNotEvery, fleet.ResultDependsOn, fleet.ResultUnproven, fleet.ResultPanicked, fleet.ResultUntold,
+		fleet.ResultNotAgreed, fleet.ResultElsewhere:
 	}
 	return MeansNothing
 }
