@@ -47,6 +47,7 @@ func compareShared(was, is *Config) []change.Difference {
 			reflect.DeepEqual(was.Pools, is.Pools)},
 		{change.DiscoveryChanged, reflect.DeepEqual(was.Discovery, is.Discovery)},
 		{change.HeartbeatsChanged, was.Heartbeats == is.Heartbeats},
+		{change.SatellitesChanged, reflect.DeepEqual(was.Satellites, is.Satellites)},
 		{change.AccessChanged, reflect.DeepEqual(was.API, is.API)},
 		{change.MetricsChanged, was.Metrics == is.Metrics},
 		{change.StateChanged, reflect.DeepEqual(was.Etcd, is.Etcd)},

@@ -43,7 +43,7 @@ func compile(doc document, all kinds.All, f *keys.Finder) *Config {
 	for _, n := range doc.fleets.Value {
 		mistaken(n, named, f)
 		around := fleets.Around{Finder: f, All: all, Targets: recipients, Receives: doc.heartbeats.How != keys.Absent,
-			Balancers: looks}
+			Balancers: looks, Satellites: len(c.Satellites.Tokens), SatellitesStale: c.Satellites.StaleAfter}
 		for i, p := range doc.providers.Value {
 			around.Providers = append(around.Providers, p.Name)
 			if p.Name == n.Value.Provider() { // the compiled ones are in the order of the drafts yet
@@ -65,6 +65,7 @@ func compile(doc document, all kinds.All, f *keys.Finder) *Config {
 // surround compiles how hale is reached, what it says by itself, and where its state is.
 func (c *Config) surround(doc document, all kinds.All, f *keys.Finder) {
 	c.Heartbeats = compileHeartbeats(doc.heartbeats, f)
+	c.Satellites = compileSatellites(doc.satellites, f)
 	c.API = compileAPI(doc.api, fleetNames(doc.fleets.Value), f)
 	c.Metrics = Metrics{Machines: doc.metrics.Value.machines.Value}
 	c.Etcd = compileEtcd(doc.state, f)

@@ -34,6 +34,8 @@ type Config struct {
 	Metrics    Metrics    `json:",omitzero"`
 	// Telemetry is where traces and the journal go.
 	Telemetry Telemetry `json:",omitzero"`
+	// Satellites are probes in other networks.
+	Satellites Satellites `json:",omitzero"`
 	// Etcd is where the state is, if not in hale's own data folder.
 	Etcd Etcd `json:",omitzero"`
 	// Passed are files of the folder that look like a part of the configuration and are not read.
@@ -180,6 +182,7 @@ func (d *document) merge(other document, f *keys.Finder) {
 		f.Add(other.limits.Spot, fmt.Sprintf("is there already, at %s", d.limits.Place), "keep one of the two")
 	}
 	d.heartbeats = mergeOne(d.heartbeats, other.heartbeats, f)
+	d.satellites = mergeOne(d.satellites, other.satellites, f)
 	d.api = mergeOne(d.api, other.api, f)
 	d.metrics = mergeOne(d.metrics, other.metrics, f)
 	d.telemetry = mergeOne(d.telemetry, other.telemetry, f)

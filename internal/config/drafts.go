@@ -22,6 +22,7 @@ type document struct {
 	discovery keys.At[[]keys.Named[listDraft]]
 
 	heartbeats keys.At[heartbeatsDraft]
+	satellites keys.At[satellitesDraft]
 	api        keys.At[apiDraft]
 	metrics    keys.At[metricsDraft]
 	telemetry  keys.At[telemetryDraft]

@@ -62,6 +62,9 @@ func surfaces(all kinds.All) []keys.Field[document] {
 		keys.May("heartbeats", "Where machines report by themselves, for heartbeat checks: by `POST "+
 			"/heartbeat/FLEET/MACHINE/CHECK`.", heartbeatsShape(),
 			func(d *document) *keys.At[heartbeatsDraft] { return &d.heartbeats }),
+		keys.May("satellites", "Probes in other networks, which report here, for checks with vantages. See "+
+			"docs/guide/vantages.md.", satellitesShape(),
+			func(d *document) *keys.At[satellitesDraft] { return &d.satellites }),
 		keys.May("api", "Where programs, and people at other machines, reach hale's API over the network, and what "+
 			"they may do. Without it, hale answers on its socket only. See docs/guide/access.md.", apiShape(),
 			func(d *document) *keys.At[apiDraft] { return &d.api }),

@@ -34,6 +34,9 @@ type Around struct {
 	Receives bool
 	// Balancers are how often hale looks at each load balancer's pool.
 	Balancers map[string]time.Duration
+	// Satellites are how many there are, and SatellitesStale is how long what one said counts.
+	Satellites      int
+	SatellitesStale time.Duration
 }
 
 // Cut is a method that cuts a host's access.

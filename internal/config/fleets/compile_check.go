@@ -127,6 +127,7 @@ func (c *compiler) check(n keys.Named[checkDraft]) policy.Check {
 	default:
 		c.Add(n.Spot, fmt.Sprintf("is both %s and %s", words[0], words[1]), "make it two checks")
 	}
+	out.Sight = c.sight(d, &out)
 	if out.Kind == policy.CheckPool && out.Pool.Balancer != "" && !c.kind.Simulated {
 		c.byPool(n, &out)
 	}

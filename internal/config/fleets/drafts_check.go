@@ -17,6 +17,8 @@ type checkDraft struct {
 	notEvery  keys.At[[]keys.At[times.Hours]]
 	dependsOn keys.At[[]keys.At[string]]
 	then      keys.At[checkThen]
+	vantages  keys.At[int]
+	agree     keys.At[int]
 }
 
 // checkThen is what follows when a check is down.

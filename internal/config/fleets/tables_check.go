@@ -6,6 +6,7 @@ import (
 	"time"
 
 	"hale/internal/config/times"
+	"hale/internal/core/policy"
 	"hale/internal/keys"
 	"hale/internal/kinds"
 )
@@ -46,10 +47,14 @@ func checkShape(all kinds.All) keys.Object[checkDraft] {
 				"notify.TARGET.events), and nothing else follows: to judge and to repair the machine, hale does not "+
 				"look at the check.", keys.Choice(nil, thenHeal, thenTell),
 				func(c *checkDraft) *keys.At[checkThen] { return &c.then }),
+			keys.Or("vantages", 1, "From how many vantages it is asked: hale's server is one, satellites are the "+
+				"others. Only over the network, and with no secret in it. See docs/guide/vantages.md.",
+				keys.Integer(1, policy.MostVantages), func(c *checkDraft) *keys.At[int] { return &c.vantages }),
+			keys.May("agree", "So many of the vantages must say that the machine is down, each now, for the check to "+
+				"be down; and so many must find it in the look before a repair.", keys.Integer(1, policy.MostVantages),
+				func(c *checkDraft) *keys.At[int] { return &c.agree }).Said("more than half of them"),
 		}...),
-		Later: map[string]string{
-			"from": "take it out; checks run where hale runs", "agree": "take it out; checks run where hale runs",
-		},
+		Later: map[string]string{"from": "write vantages: 3, to have satellites ask, too"},
 	}
 }
 
