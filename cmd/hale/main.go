@@ -11,6 +11,7 @@ import (
 	"hale/api"
 	"hale/internal/app"
 	"hale/internal/app/backups"
+	"hale/internal/app/outpost"
 	"hale/internal/cli"
 	"hale/internal/cli/command"
 )
@@ -27,7 +28,7 @@ func run() int {
 	context.AfterFunc(ctx, stop)
 	return cli.Execute(ctx, command.Program{
 		Version: versionOf(debug.ReadBuildInfo()), Out: os.Stdout, Err: os.Stderr, Getenv: os.Getenv, Run: control,
-		Plan: plan, Preview: preview, Backup: backup, Restore: restore,
+		Probe: probe, Plan: plan, Preview: preview, Backup: backup, Restore: restore,
 	}, os.Args[1:])
 }
 
@@ -44,6 +45,10 @@ func control(ctx context.Context, o command.RunOptions) error {
 		return err
 	}
 	return a.Run(ctx)
+}
+
+func probe(ctx context.Context, o command.ProbeOptions) error {
+	return outpost.Run(ctx, outpost.Options(o))
 }
 
 func plan(ctx context.Context, o command.PlanOptions) (api.Plan, error) {

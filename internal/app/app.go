@@ -237,7 +237,7 @@ func (a *App) outward(c *config.Config, store state.Store, s *site) {
 		Fleets: fleets})
 	s.lists = lists.New(c, lists.Options{Fleets: fleets, Log: a.opts.Logger})
 	s.troubles.Ask(troubles.Parts{Receiver: s.receiver, Porter: s.porter, Streams: s.streams, Pools: s.pools,
-		Lists: s.lists})
+		Lists: s.lists, Satellites: s.satellites})
 }
 
 // recognise makes sure that the store is one that this version can use, and says if it came out of a backup since the

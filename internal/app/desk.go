@@ -326,6 +326,8 @@ func subject(d change.Difference) string {
 		return "discovery"
 	case change.HeartbeatsChanged:
 		return "heartbeats"
+	case change.SatellitesChanged:
+		return "satellites"
 	case change.StateChanged:
 		return "state"
 	case change.TelemetryChanged:

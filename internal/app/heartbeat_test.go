@@ -41,7 +41,7 @@ func TestMachinesReportToTheirFleet(t *testing.T) {
 		t.Fatal(err)
 	}
 	t.Cleanup(s.close)
-	w := s.watch("web", adapter{}, s.network, nil)
+	w := s.watch(&policy.Spec{Name: "web"}, adapter{}, s.network, nil)
 	ctx, stop := context.WithCancel(context.WithoutCancel(t.Context()))
 	parts := []func(context.Context) error{w.Run, func(ctx context.Context) error { s.receiver.Run(ctx); return nil }}
 	if s.pool != nil {

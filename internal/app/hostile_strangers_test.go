@@ -35,7 +35,7 @@ func (s *survival) beating(listen string) *beating {
 	spec := s.site.config.Fleets[slices.IndexFunc(s.site.config.Fleets, func(f policy.Spec) bool {
 		return f.Name == "beating"
 	})]
-	b := &beating{watch: s.site.watch(spec.Name, adapter{}, s.site.network, nil)}
+	b := &beating{watch: s.site.watch(&spec, adapter{}, s.site.network, nil)}
 	ctx, cancel := context.WithCancel(s.t.Context())
 	var work sync.WaitGroup
 	work.Go(func() {

@@ -25,6 +25,7 @@ import (
 	"hale/internal/core/situation"
 	"hale/internal/defect"
 	"hale/internal/owner/published"
+	"hale/internal/probe/satellite"
 	"hale/internal/provider"
 	"hale/internal/state"
 	"hale/internal/state/beliefs"
@@ -213,6 +214,7 @@ func (s *site) patience() time.Duration {
 
 // contemplate runs the site until there is a verdict on every machine, or time is over.
 func (s *site) contemplate(ctx context.Context) (status []published.Fleet, settled bool, err error) {
+	s.satellites.Take(satellite.Settings{}) // they report to the hale that runs
 	watching, stop := context.WithTimeout(ctx, s.patience())
 	defer stop()
 	var wg sync.WaitGroup

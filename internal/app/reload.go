@@ -72,6 +72,7 @@ func (s *site) hand(c *config.Config) {
 	s.pools.Take(c)
 	s.lists.Take(c)
 	s.receiver.Take(placeOf(c.Heartbeats), c.Fleets)
+	s.satellites.Take(satellitesOf(c.Satellites))
 	s.porter.Take(c)
 }
 

@@ -36,6 +36,8 @@ import (
 	"hale/internal/probe/bulkprobe"
 	"hale/internal/probe/heartbeat"
 	"hale/internal/probe/netprobe"
+	"hale/internal/probe/quorum"
+	"hale/internal/probe/satellite"
 	"hale/internal/program"
 	"hale/internal/provider"
 	"hale/internal/provider/simulated"
@@ -91,15 +93,17 @@ type site struct {
 	teller   *teller
 	fencing  *fencing.Fencing // nil: no host has a fence
 	receiver *heartbeat.Receiver
-	gauges   *adapters.Gauges // nil: it is not staffed
-	porter   *porter.Porter   // nil: there is no API
-	streams  *streams.Streams
-	pools    *pools.Pools
-	lists    *lists.Lists
-	troubles *troubles.Troubles // nil: not looked for
-	machines atomic.Bool        // whether each has metrics of its own
-	begun    chan struct{}      // closed when launch may be called
-	launch   func(w *watch)     // lets a watch work
+	// satellites is where probes in other networks report.
+	satellites *satellite.Hub
+	gauges     *adapters.Gauges // nil: it is not staffed
+	porter     *porter.Porter   // nil: there is no API
+	streams    *streams.Streams
+	pools      *pools.Pools
+	lists      *lists.Lists
+	troubles   *troubles.Troubles // nil: not looked for
+	machines   atomic.Bool        // whether each has metrics of its own
+	begun      chan struct{}      // closed when launch may be called
+	launch     func(w *watch)     // lets a watch work
 }
 
 type watches map[fleet.Name]*watch
@@ -116,6 +120,7 @@ type watch struct {
 	fleet     fleet.Name
 	transport probe.Transport
 	agents    provider.GuestPinger
+	shared    bool                // satellites look at its machines, too
 	beats     *heartbeat.Register // nil: its machines report to the transport
 	stop      func()              // ends its work, and waits for that
 }
@@ -128,6 +133,8 @@ func newSite(c *config.Config, were connections, log *slog.Logger) (*site, error
 	s.machines.Store(c.Metrics.Machines)
 	s.receiver = heartbeat.New(log, s.defects.Witness(defect.Heartbeats, ""))
 	s.receiver.Take(placeOf(c.Heartbeats), c.Fleets)
+	s.satellites = satellite.New(log, s.defects.Witness(defect.Probes, ""))
+	s.satellites.Take(satellitesOf(c.Satellites))
 	s.pool = poolOf(log, s.defects.Witness(defect.Probes, ""))
 	for _, p := range c.Providers {
 		known := were.inForce(p)
@@ -350,8 +357,8 @@ func (s *site) setup(c *config.Config, adapters []adapter, specs []policy.Spec) 
 		transport := a.Transport
 		agents, _ := a.Provider.(provider.GuestPinger) // nil where it cannot: then they are unknown
 		w := s.watches[spec.Name]
-		if w == nil || w.transport != transport || w.agents != agents {
-			w = s.watch(spec.Name, a, transport, agents)
+		if w == nil || w.transport != transport || w.agents != agents || w.shared != spec.Shared() {
+			w = s.watch(&spec, a, transport, agents)
 		}
 		all[spec.Name] = w
 		setup.Fleets = append(setup.Fleets, engine.Fleet{Spec: spec, Probes: w.prober})
@@ -368,15 +375,25 @@ func (s *site) hooksOf(a adapter) hook.Runner {
 }
 
 // watch makes a probe engine for the fleet. Simulated machines report, and are in pools, within their world.
-func (s *site) watch(name fleet.Name, a adapter, transport probe.Transport, agents provider.GuestPinger) *watch {
-	w := &watch{fleet: name, transport: transport, agents: agents}
+func (s *site) watch(spec *policy.Spec, a adapter, transport probe.Transport, agents provider.GuestPinger) *watch {
+	name := spec.Name
+	w := &watch{fleet: name, transport: transport, agents: agents, shared: spec.Shared()}
 	options := netprobe.Options{Agents: agents, Panics: s.defects.Witness(defect.Check, string(name))}
 	if a.world == nil {
 		w.beats = s.receiver.Register(name)
 		options.Hearing, options.Pools = w.beats, s.pools
 	}
 	w.prober = s.prober(transport, options)
+	if w.shared {
+		w.prober = quorum.New(s.how.server, w.prober, s.satellites.Panel())
+	}
 	return w
+}
+
+// satellitesOf is where satellites report, and which there are.
+func satellitesOf(c config.Satellites) satellite.Settings {
+	return satellite.Settings{Tokens: c.Tokens, StaleAfter: c.StaleAfter,
+		Place: satellite.Place{Listen: c.Listen, Certificate: c.Certificate, Key: c.Key}}
 }
 
 // placeOf is where is listened for heartbeats.
@@ -431,6 +448,7 @@ func (s *site) run(ctx context.Context) error {
 		})
 	}
 	pool.Go(func() { s.defects.Keep(shards, defect.Place{Part: defect.Heartbeats}, s.receiver.Run) })
+	pool.Go(func() { s.defects.Keep(shards, defect.Place{Part: defect.Probes}, s.satellites.Run) })
 	for _, w := range s.watches {
 		s.launch(w)
 	}

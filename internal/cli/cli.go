@@ -74,7 +74,7 @@ func (c commander) root() *cobra.Command {
 	root.CompletionOptions.HiddenDefaultCmd = true
 	c.Flags(root)
 	root.AddCommand(c.initCommand(), c.validateCommand(), c.runCommand(), c.adoptCommand(), c.backupCommand(),
-		c.restoreCommand(), c.providerCommand(), c.importCommand(), c.versionCommand())
+		c.restoreCommand(), c.providerCommand(), c.probeCommand(), c.importCommand(), c.versionCommand())
 	root.AddCommand(show.Commands(c.Call)...)
 	root.AddCommand(steer.Commands(c.Call)...)
 	root.AddCommand(play.Commands(c.Call)...)

@@ -129,7 +129,7 @@ func seconds(at time.Time) float64 { return float64(at.UnixMilli()) / 1000 }
 
 // lacks are what a trouble can be about.
 var lacks = []string{api.TroublePing, api.TroubleHeartbeats, api.TroubleAPI, api.TroubleTarget, api.TroubleStream,
-	api.TroubleCheck, api.TroubleHook,
+	api.TroubleCheck, api.TroubleHook, api.TroubleSatellite,
 	api.TroubleFence, api.TroubleProvider, api.TroubleBalancer, api.TroubleDiscovery}
 
 func (c partCollector) troubles(out say) {

@@ -2,6 +2,7 @@
 # An exec provider for tests of hale's end: a file for each instance, a link for each name, and a mood in which calls are
 # answered.
 #   well: at once; slow: a second later, where something is changed; silent: never; transient: "not now"
+# The addresses of instances are in NET, which is 127 by itself.
 # Where there is a file for it, each call that changes something is noted, with the process that made it.
 # Of thousands of machines each call counts, so that it does by itself what it can: a process costs more than all else.
 read -r request
@@ -57,10 +58,10 @@ create)
     mkdir -p "$TRUTH/addresses"
     rest=${id#??} last=${rest#??}
     n=$((0x${id%"$rest"} << 16 | 0x${rest%"$last"} << 8 | 0x${last%"${last#??}"}))
-    address=127.$((n >> 16)).$((n >> 8 & 255)).$((n & 255))
+    address=${NET:-127}.$((n >> 16)).$((n >> 8 & 255)).$((n & 255))
     until mkdir "$TRUTH/addresses/$address" 2>/dev/null; do
         n=$(((n + 1) & 0xffffff))
-        address=127.$((n >> 16)).$((n >> 8 & 255)).$((n & 255))
+        address=${NET:-127}.$((n >> 16)).$((n >> 8 & 255)).$((n & 255))
     done
     write "{\"id\":\"$id\",\"name\":\"$name\",\"power\":\"running\",\"address\":\"$address\",\"mark\":$mark}"
     ;;

@@ -2,6 +2,8 @@ package troubles
 
 import (
 	"log/slog"
+	"maps"
+	"slices"
 
 	"hale/api"
 	"hale/internal/adapters"
@@ -44,6 +46,8 @@ func (s placed) log(log *slog.Logger) *slog.Logger {
 		return log.With("target", s.Name)
 	case api.TroubleFence:
 		return log.With("method", s.Name)
+	case api.TroubleSatellite:
+		return log.With("satellite", s.Name)
 	case api.TroubleHook:
 		return log.With("fleet", s.Of, "hook", s.Name)
 	}
@@ -71,6 +75,9 @@ func secretsIn(c *config.Config) []placed {
 	}
 	for name, secrets := range c.Telemetry.Secrets() {
 		add(api.TroubleStream, "", name, secrets...)
+	}
+	for _, name := range slices.Sorted(maps.Keys(c.Satellites.Tokens)) {
+		add(api.TroubleSatellite, "", name, c.Satellites.Tokens[name])
 	}
 	for _, f := range c.Fences {
 		add(api.TroubleFence, "", f.Name, f.Settings.Secrets()...)

@@ -24,6 +24,7 @@ import (
 	"hale/internal/notify"
 	"hale/internal/probe/heartbeat"
 	"hale/internal/probe/netprobe"
+	"hale/internal/probe/satellite"
 	"hale/internal/provider/simulated"
 )
 
@@ -40,6 +41,8 @@ type Parts struct {
 	Streams  *streams.Streams
 	Pools    *pools.Pools
 	Lists    *lists.Lists
+	// Satellites is where satellites report.
+	Satellites *satellite.Hub
 }
 
 // Troubles is what hale lacks. It is safe for concurrent use.
@@ -176,6 +179,9 @@ var waitsFor = map[string]func(api.Trouble) string{
 	api.TroubleHook: func(t api.Trouble) string {
 		return "hook " + t.Name + " of fleet " + t.Of + " fails when its time comes: its secret cannot be read"
 	},
+	api.TroubleSatellite: func(t api.Trouble) string {
+		return "satellite " + t.Name + " has no vote: its token cannot be read"
+	},
 	api.TroubleFence: func(t api.Trouble) string {
 		return "method " + t.Name + " cuts no power: its secret cannot be read"
 	},
@@ -202,8 +208,28 @@ func (t *Troubles) All() []api.Trouble {
 	if lack, there := t.parts.Porter.Trouble(); there {
 		out = append(out, lack)
 	}
+	out = append(out, t.satellites(time.Now())...)
 	return slices.Concat(out, t.parts.Streams.Troubles(time.Now()), t.parts.Pools.Troubles(time.Now()),
 		t.parts.Lists.Troubles())
+}
+
+// satellites says of which satellites nothing is heard.
+func (t *Troubles) satellites(now time.Time) []api.Trouble {
+	if since, err := t.parts.Satellites.Trouble(); err != nil {
+		return []api.Trouble{{Part: api.TroubleSatellite, Since: since.UTC(), Text: err.Error(),
+			Advice: "see which program has the port (ss -ltnp), or give satellites: listen another one; hale goes on " +
+				"by itself when it can listen"}}
+	}
+	var out []api.Trouble
+	for _, s := range t.parts.Satellites.Silent(now) {
+		text := "satellite " + s.Name + " is silent, and has no vote"
+		if !s.Ever {
+			text = "satellite " + s.Name + " has not reported to this server yet, and has no vote"
+		}
+		out = append(out, api.Trouble{Part: api.TroubleSatellite, Name: s.Name, Since: s.Since.UTC(), Text: text,
+			Advice: "see there whether hale probe runs, and what it says (journalctl -u hale-probe)"})
+	}
+	return out
 }
 
 // pings reports whether hale itself pings anything by the configuration. Simulated machines are not pinged over the

@@ -19,6 +19,8 @@ type Program struct {
 	Getenv  func(string) string
 	// Run is the controller, until ctx ends.
 	Run func(ctx context.Context, o RunOptions) error
+	// Probe is a satellite, until ctx ends.
+	Probe func(ctx context.Context, o ProbeOptions) error
 	// Plan says what a controller would do.
 	Plan func(ctx context.Context, o PlanOptions) (api.Plan, error)
 	// Preview says what a fleet would adopt.
@@ -39,6 +41,16 @@ type RunOptions struct {
 	// ThisFile lets it become the active one although its file differs from that of the last one.
 	ThisFile bool
 	Logger   *slog.Logger
+}
+
+// ProbeOptions are what a satellite is started with.
+type ProbeOptions struct {
+	Join      []string // the servers of one installation
+	TokenFile string
+	CA        string // who signs their certificates; empty: as the system has it
+	Name      string // empty: the token says it
+	Version   string
+	Logger    *slog.Logger
 }
 
 // PlanOptions are what a plan is made from.
