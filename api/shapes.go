@@ -69,17 +69,18 @@ type Trouble struct {
 
 // What a Trouble is about.
 const (
-	TroublePing                = "ping"       // there is no right to send pings
-	TroubleHeartbeats          = "heartbeats" // nothing is heard where machines report
-	TroubleAPI                 = "api"        // it is on the socket only
-	TroubleTarget              = "target"     // its secret cannot be read, or its address is refused
-	TroubleStream              = "stream"     // its secret cannot be read, or its receiver takes nothing
-	TroubleSatellite           = "satellite"  // it is silent, its secret cannot be read, or hale cannot listen
-	TroubleCheck, TroubleFence = "check", "fence"
-	TroubleHook                = "hook" // its secret cannot be read
-	TroubleProvider            = "provider"
-	TroubleDiscovery           = "discovery" // a list of machines cannot be written
-	TroubleBalancer            = "balancer"  // its secret cannot be read, or it does not do as it is told
+	TroublePing       = "ping"       // there is no right to send pings
+	TroubleHeartbeats = "heartbeats" // nothing is heard where machines report
+	TroubleAPI        = "api"        // it is on the socket only
+	TroubleTarget     = "target"     // its secret cannot be read, or its address is refused
+	TroubleStream     = "stream"     // its secret cannot be read, or its receiver takes nothing
+	TroubleSatellite  = "satellite"  // it is silent, its secret cannot be read, or hale cannot listen
+	TroubleCheck      = "check"
+	TroubleFence      = "fence"
+	TroubleHook       = "hook" // its secret cannot be read
+	TroubleProvider   = "provider"
+	TroubleDiscovery  = "discovery" // a list of machines cannot be written
+	TroubleBalancer   = "balancer"  // its secret cannot be read, or it does not do as it is told
 )
 
 // Defect is a part of hale that panicked. Its log has the place.
