@@ -97,3 +97,7 @@ type Lease interface {
 	// whatever the result; after an error it expires by itself. Revoking twice is no error.
 	Revoke(ctx context.Context) error
 }
+
+// ClusterPrefix begins the keys about the servers of hale's own cluster. They are of that one alone: they go into no
+// backup, and into no other store.
+const ClusterPrefix = "cluster/"

@@ -1,7 +1,7 @@
 // Package backup puts what a store holds into a stream of bytes, and takes it out again.
 //
-// It promises that what is in the stream is what the store held at one revision, without what lives by a lease, without
-// history, and without anything that the store does not hold; and that a stream which was cut off, changed, or made by
+// It promises that what is in the stream is what the store held at one revision, without what lives by a lease or is of
+// one cluster of servers, without history, and without anything that the store does not hold; and that a stream which was cut off, changed, or made by
 // a hale that writes another layout, is found out as such before its end is believed. It knows neither files nor
 // folders.
 //
@@ -23,6 +23,7 @@ import (
 	"hash"
 	"io"
 	"iter"
+	"strings"
 	"time"
 
 	"hale/internal/core/fault"
@@ -91,7 +92,7 @@ func writeEntries(ctx context.Context, out *summed, s state.Store) error {
 		if err != nil {
 			return err
 		}
-		if e.Lease != 0 {
+		if e.Lease != 0 || strings.HasPrefix(e.Key, state.ClusterPrefix) {
 			continue
 		}
 		if err := out.put(line{Key: e.Key, Value: e.Value}); err != nil {

@@ -35,6 +35,19 @@ func TestConformanceElsewhere(t *testing.T) {
 	})
 }
 
+// The same in a server of hale's own cluster, which does not lead it.
+func TestConformanceOfItsOwn(t *testing.T) {
+	t.Parallel()
+	statetest.Run(t, statetest.Setup{
+		Open: func(t *testing.T) state.Store { return etcd.FollowerForTest(t) },
+		Compact: func(t *testing.T, s state.Store) {
+			if err := s.(*etcd.Own).Compact(t.Context()); err != nil {
+				t.Fatal(err)
+			}
+		},
+	})
+}
+
 // The largest transaction there may be has room for what the active server compares beside it.
 func TestTheLargestTransactionIsGuarded(t *testing.T) {
 	t.Parallel()

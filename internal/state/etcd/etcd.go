@@ -17,7 +17,10 @@
 //     folder may stay locked until it does. A crash of the Go runtime inside etcd is not caught.
 //   - It fails as a whole within moments, too, when its folder is moved away, removed or replaced under it (ErrMoved).
 //
-// The server inside is a lone one: it does not form clusters.
+// The server inside is a lone one, or one of hale's own cluster (Belong). Of a cluster holds, in place of the above:
+// what Commit acknowledged has been synced to the disks of a majority; other servers of the cluster reach it by the
+// handler that Peers returns, and nobody else does; leases outlive a restart; and a server without the majority refuses
+// within three seconds.
 //
 // The disk needs: two log segments of 64 MiB allocated in advance and up to two kept, a
 // snapshot of a few KiB, and the database, which grows to its quota and, while it is being
@@ -28,6 +31,7 @@ import (
 	"context"
 	"errors"
 	"log/slog"
+	"os"
 
 	"go.etcd.io/etcd/api/v3/mvccpb"
 	"go.etcd.io/etcd/api/v3/v3rpc/rpctypes"
@@ -58,6 +62,7 @@ type Options struct {
 	Quota   int64        // bytes of data; 0 means DefaultQuota
 
 	free     func(dir string) (uint64, error) // stands in for the file system in tests
+	alone    bool                             // it goes on without the other servers of its cluster
 	backstop int64                            // etcd's own quota: above ours, because it is checked when it is too late
 }
 
@@ -106,13 +111,30 @@ func Open(ctx context.Context, opts Options) (*Store, error) {
 	if err := opts.complete(); err != nil {
 		return nil, fault.New(fault.Invalid, op, opts.Dir, err)
 	}
-	lock, err := lockFolder(opts.Dir)
+	space := newSpace(opts)
+	lock, err := enter(opts, space)
 	if err != nil {
 		return nil, err
 	}
-	space := &space{
-		dir: opts.Dir, minFree: opts.MinFree, quota: opts.Quota,
-		free: opts.free, relief: make(chan struct{}, 1),
+	m, err := start(ctx, opts, lock)
+	if err != nil {
+		return nil, err
+	}
+	s := newStore(ctx, opts, m, space)
+	if err := errors.Join(s.revokeAll(ctx), s.noteAlarm(ctx)); err != nil {
+		return nil, fault.New(fault.Transient, op, opts.Dir, errors.Join(err, s.Close()))
+	}
+	if err := s.keep(); err != nil {
+		return nil, err
+	}
+	return s, nil
+}
+
+// enter takes the folder's lock, and looks whether what is there can be used.
+func enter(opts Options, space *space) (*os.File, error) {
+	lock, err := lockFolder(opts.Dir)
+	if err != nil {
+		return nil, err
 	}
 	if err := checkSpace(opts.Dir, space); err != nil {
 		return nil, errors.Join(err, lock.Close())
@@ -120,24 +142,31 @@ func Open(ctx context.Context, opts Options) (*Store, error) {
 	if err := checkFiles(opts.Dir); err != nil {
 		return nil, errors.Join(err, lock.Close())
 	}
-	m, err := start(ctx, opts, lock)
-	if err != nil {
-		return nil, err
-	}
-	space.used = m.etcd.Server.Backend().SizeInUse
+	return lock, nil
+}
+
+func newSpace(opts Options) *space {
+	return &space{dir: opts.Dir, minFree: opts.MinFree, quota: opts.Quota, free: opts.free,
+		relief: make(chan struct{}, 1)}
+}
+
+func newStore(ctx context.Context, opts Options, m *member, space *space) *Store {
+	space.used = func() int64 { return m.etcd.Server.Backend().SizeInUse() } // it gets another one with a snapshot
 	s := &Store{calls: newCalls(ctx, m.client(), opts.Logger), member: m, space: space}
 	s.room, s.watch = space, s.changes
-	if err := errors.Join(s.revokeAll(ctx), s.noteAlarm(ctx)); err != nil {
-		return nil, fault.New(fault.Transient, op, opts.Dir, errors.Join(err, s.Close()))
-	}
-	places, err := placesOf(opts.Dir)
+	return s
+}
+
+// keep begins what the store does by itself. After an error it is closed.
+func (s *Store) keep() error {
+	places, err := placesOf(s.space.dir)
 	if err != nil {
-		return nil, fault.New(fault.Permanent, op, opts.Dir, errors.Join(err, s.Close()))
+		return fault.New(fault.Permanent, "state.open", s.space.dir, errors.Join(err, s.Close()))
 	}
 	s.tasks.Go(s.keepHouse)
 	s.tasks.Go(func() { s.keepPlace(places) })
 	s.tasks.Go(s.keepWatch)
-	return s, nil
+	return nil
 }
 
 // changes begins to watch the server. Each watch has a stream of its own, straight from the server: etcd's client has

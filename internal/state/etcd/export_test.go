@@ -70,3 +70,6 @@ func ConnectForTest(t *testing.T) *Elsewhere {
 	}
 	return serve(t).connect("")
 }
+
+// FollowerForTest opens the store of a server of a cluster of two, which the other one leads.
+func FollowerForTest(t *testing.T) *Own { return gather(t, "a", "b").follower() }

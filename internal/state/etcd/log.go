@@ -61,7 +61,20 @@ var expected = []string{
 	"Failed to detect schema version", // a new store has none until its first sync
 	"Failed to detect storage schema version",
 	"failed to update storage version",
-	"cannot campaign at term", // told to lead a moment too early, see awaitReady
+	"cannot campaign at term",         // told to lead a moment too early, see awaitReady
+	"closed TCP streaming connection", // of a server that ends
+	"failed to find remote peer in cluster",
+	"failed to reach the peer URL", // who is away is said once, when it becomes inactive
+	"failed to get version",
+	"dropped internal Raft message",
+	"waiting for ReadIndex response took too long",
+	"timed out waiting for read index response",
+	"apply request took too long",
+	"ignored streaming request; ID mismatch", // of a server that came back after it was let go
+	"rejected Raft message to mismatch member",
+	"failed to process Raft message",
+	"rejecting member add request; local member has not been connected", // it is tried again
+	"prober detected unhealthy status",
 }
 
 func isExpected(message string) bool {

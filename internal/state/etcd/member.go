@@ -62,19 +62,13 @@ type member struct {
 // start runs the server up to the point where it answers.
 func start(ctx context.Context, opts Options, lock *os.File) (*member, error) {
 	const op = "state.open"
-	failed := newFailure()
-	result := make(chan *embed.Etcd, 1)
-	// It is start's, and ends with a server, with an error or with what etcd panics over.
-	go boot(config(opts, failed), failed, result)
-	m := &member{lock: lock, failed: failed}
-	select {
-	case m.etcd = <-result:
-	case <-failed.done:
-		return nil, fault.New(fault.Permanent, op, opts.Dir, failed.err)
-	case <-ctx.Done():
-		// Abandoned: it ends once boot does.
-		go m.abandon(result)
-		return nil, fault.New(fault.Transient, op, opts.Dir, ctx.Err())
+	how := lone
+	if opts.alone {
+		how.change = forced
+	}
+	m, err := launch(ctx, opts, lock, how)
+	if err != nil {
+		return nil, err
 	}
 	if err := m.awaitReady(ctx); err != nil {
 		err = errors.Join(err, m.stop())
@@ -86,12 +80,44 @@ func start(ctx context.Context, opts Options, lock *os.File) (*member, error) {
 	return m, nil
 }
 
+// manner is how a server is begun.
+type manner struct {
+	change func(*embed.Config)   // of the settings
+	blame  func(err error) error // says what an error at its begin means
+	kind   fault.Kind            // of such an error
+}
+
+// lone is that of a server without others.
+var lone = manner{change: func(*embed.Config) {}, blame: damage, kind: fault.Permanent}
+
+// launch runs the server, and does not wait until it answers.
+func launch(ctx context.Context, opts Options, lock *os.File, how manner) (*member, error) {
+	const op = "state.open"
+	failed := newFailure()
+	result := make(chan *embed.Etcd, 1)
+	cfg := config(opts, failed)
+	how.change(cfg)
+	// It is launch's, and ends with a server, with an error or with what etcd panics over.
+	go boot(cfg, how.blame, failed, result)
+	m := &member{lock: lock, failed: failed}
+	select {
+	case m.etcd = <-result:
+	case <-failed.done:
+		return nil, fault.New(how.kind, op, opts.Dir, failed.err)
+	case <-ctx.Done():
+		// Abandoned: it ends once boot does.
+		go m.abandon(result)
+		return nil, fault.New(fault.Transient, op, opts.Dir, ctx.Err())
+	}
+	return m, nil
+}
+
 // boot starts etcd. It has a goroutine of its own because over a damaged folder etcd panics,
 // or logs an entry that ends the goroutine.
-func boot(cfg *embed.Config, failed *failure, result chan<- *embed.Etcd) {
+func boot(cfg *embed.Config, blame func(error) error, failed *failure, result chan<- *embed.Etcd) {
 	defer func() {
 		if p := recover(); p != nil {
-			failed.set(damage(fmt.Errorf("etcd cannot start on it: %v", p)))
+			failed.set(blame(fmt.Errorf("etcd cannot start on it: %v", p)))
 		}
 	}()
 	server, err := embed.StartEtcd(cfg)
@@ -99,7 +125,7 @@ func boot(cfg *embed.Config, failed *failure, result chan<- *embed.Etcd) {
 	case errors.Is(err, fs.ErrPermission), errors.Is(err, unix.ENOSPC):
 		failed.set(err)
 	case err != nil: // its settings are always the same: it is what the folder holds
-		failed.set(damage(err))
+		failed.set(blame(err))
 	default:
 		result <- server
 	}
@@ -160,6 +186,9 @@ func (m *member) watch(ctx context.Context) error {
 	case err := <-m.etcd.Err():
 		return fmt.Errorf("etcd: %w", err)
 	case <-m.etcd.Server.StopNotify():
+		if !m.etcd.Server.IsMemberExist(m.etcd.Server.MemberID()) {
+			return ErrRemoved
+		}
 		return errors.New("etcd stopped by itself")
 	}
 }

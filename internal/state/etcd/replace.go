@@ -7,7 +7,6 @@ import (
 	"log/slog"
 	"os"
 	"path/filepath"
-	"time"
 
 	"hale/internal/core/fault"
 	"hale/internal/state"
@@ -21,6 +20,8 @@ type Replacement struct {
 	Aside bool
 	// Fill puts into the new store what it is to hold.
 	Fill func(ctx context.Context, s state.Store) error
+
+	as *Membership // the new store is of this server; nil: of a lone one
 }
 
 // errOccupied is why a folder is left as it is.
@@ -59,7 +60,7 @@ func Replace(ctx context.Context, r Replacement) (aside string, err error) {
 		return "", errors.Join(err, os.RemoveAll(draft))
 	}
 	if occupied {
-		aside = data + ".before-" + time.Now().UTC().Format("20060102T150405.000Z")
+		aside = asideName(data)
 		if err := os.Rename(data, aside); err != nil {
 			return "", fault.New(fault.Permanent, op, r.Dir, err)
 		}
@@ -71,18 +72,6 @@ func Replace(ctx context.Context, r Replacement) (aside string, err error) {
 		return aside, fault.New(fault.Permanent, op, r.Dir, err)
 	}
 	return aside, nil
-}
-
-// draw makes the new store in a folder of its own.
-func draw(ctx context.Context, dir string, r Replacement) error {
-	s, err := Open(ctx, Options{Dir: dir, Logger: r.Logger})
-	if err != nil {
-		return err
-	}
-	if err := errors.Join(r.Fill(ctx, s), s.Close()); err != nil {
-		return err
-	}
-	return syncFolder(dir)
 }
 
 // syncFolder makes sure that the names in a folder are on disk.

@@ -29,7 +29,7 @@ type line []struct {
 
 // hales are hale's own formats. A new one comes with a line in the table of the decision on the store's format, and
 // with a store of the one before in internal/engine/testdata.
-var hales = line{{}}
+var hales = append(line{{}}, upcoming...)
 
 // Current is the format that this hale writes. It reads that and all before.
 func Current() int { return len(hales) }
