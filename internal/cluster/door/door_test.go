@@ -1,0 +1,167 @@
+package door_test
+
+import (
+	"context"
+	"errors"
+	"io"
+	"log/slog"
+	"net"
+	"net/http"
+	"strings"
+	"sync/atomic"
+	"testing"
+	"time"
+
+	"hale/internal/cluster/door"
+	"hale/internal/cluster/papers"
+	"hale/internal/core/fault"
+	"hale/internal/defect"
+)
+
+// house counts who came in.
+type house struct {
+	door.House
+	inside atomic.Int64
+	gone   string
+}
+
+func (h *house) Join(_ context.Context, q door.JoinRequest) (door.JoinAnswer, error) {
+	if q.Secret != "open" {
+		return door.JoinAnswer{}, fault.New(fault.Unauthorised, "test", "", errors.New("no such invitation"))
+	}
+	return door.JoinAnswer{ID: "guest"}, nil
+}
+
+func (h *house) Servers(context.Context) (door.Servers, error) {
+	h.inside.Add(1)
+	return door.Servers{Cluster: "c"}, nil
+}
+
+func (h *house) Gone(_ context.Context, id string) bool { return id == h.gone }
+
+func (h *house) Peers() http.Handler {
+	return http.HandlerFunc(func(http.ResponseWriter, *http.Request) { h.inside.Add(1) })
+}
+
+// server is a server of the authority's, with papers of its own.
+func server(t *testing.T, a papers.Authority, name string) *papers.Papers {
+	t.Helper()
+	p, err := papers.Draft(t.TempDir(), papers.First(name, "", ""), a, time.Now())
+	if err != nil {
+		t.Fatal(err)
+	}
+	return p
+}
+
+// opened is a door with the house behind it, until the test ends.
+func opened(t *testing.T, p *papers.Papers, h *house) (address string) {
+	t.Helper()
+	l, err := door.Listen(t.Context(), "127.0.0.1:0")
+	if err != nil {
+		t.Fatal(err)
+	}
+	log := slog.New(slog.DiscardHandler)
+	ctx, end := context.WithCancel(t.Context())
+	ended := make(chan error, 1)
+	go func() { // ends with ctx
+		ended <- door.Serve(ctx, l, door.Options{House: h, Papers: p, Logger: log,
+			Panics: defect.NewRegister(log).Witness(defect.Surface, "test")})
+	}()
+	t.Cleanup(func() {
+		end()
+		if err := <-ended; err != nil {
+			t.Error(err)
+		}
+	})
+	return l.Addr().String()
+}
+
+// Who shows no certificate can ask to join, and nothing else, of hale or of etcd; a server that was let go, and one of
+// another cluster, can nothing.
+func TestTheDoorOpensToServersOfTheCluster(t *testing.T) {
+	t.Parallel()
+	ours, err := papers.NewAuthority(time.Now())
+	if err != nil {
+		t.Fatal(err)
+	}
+	theirs, err := papers.NewAuthority(time.Now())
+	if err != nil {
+		t.Fatal(err)
+	}
+	host, friend, gone, other := server(t, ours, "a"), server(t, ours, "b"), server(t, ours, "c"), server(t, theirs, "x")
+	h := &house{gone: gone.ID}
+	at := opened(t, host, h)
+
+	if all, err := door.Member(friend).Servers(t.Context(), at); err != nil || all.Cluster != "c" {
+		t.Errorf("a server of the cluster: %+v, %v", all, err)
+	}
+	before := h.inside.Load()
+	if _, err := door.Member(gone).Servers(t.Context(), at); !fault.Is(err, fault.NotFound) {
+		t.Errorf("a server that was let go: %v", err)
+	}
+	if _, err := door.Member(other).Servers(t.Context(), at); !fault.Is(err, fault.Unauthorised) {
+		t.Errorf("a server of another cluster: %v", err)
+	}
+	guest := door.Guest(ours.Fingerprint())
+	if _, err := guest.Servers(t.Context(), at); !fault.Is(err, fault.Unauthorised) {
+		t.Errorf("a guest who asks for more: %v", err)
+	}
+	for _, path := range []string{"/raft", "/members", "/leases", "/hale/leave", "/hale/nothing", "/version"} {
+		if got := bare(t, ours, at, path); got != http.StatusUnauthorized {
+			t.Errorf("%s without a certificate: %d", path, got)
+		}
+	}
+	if n := h.inside.Load(); n != before {
+		t.Errorf("%d came in", n-before)
+	}
+	if a, err := guest.Join(t.Context(), at, door.JoinRequest{Secret: "open"}); err != nil || a.ID != "guest" {
+		t.Errorf("a guest with an invitation: %+v, %v", a, err)
+	}
+	_, err = guest.Join(t.Context(), at, door.JoinRequest{Secret: "other"})
+	if !fault.Is(err, fault.Unauthorised) || !strings.Contains(err.Error(), "no such invitation") {
+		t.Errorf("a guest without one: %v", err)
+	}
+}
+
+// bare asks without a certificate, and returns the status.
+func bare(t *testing.T, a papers.Authority, at, path string) int {
+	t.Helper()
+	client := http.Client{Transport: &http.Transport{TLSClientConfig: papers.Invited(a.Fingerprint(), time.Now),
+		DisableKeepAlives: true}}
+	r, err := http.NewRequestWithContext(t.Context(), http.MethodPost, "https://"+at+path, strings.NewReader("{}"))
+	if err != nil {
+		t.Fatal(err)
+	}
+	resp, err := client.Do(r)
+	if err != nil {
+		t.Fatal(err)
+	}
+	defer resp.Body.Close()
+	_, _ = io.Copy(io.Discard, resp.Body)
+	return resp.StatusCode
+}
+
+// What is at fault where nobody answers well is said.
+func TestWhatIsAtFaultIsSaid(t *testing.T) {
+	t.Parallel()
+	a, err := papers.NewAuthority(time.Now())
+	if err != nil {
+		t.Fatal(err)
+	}
+	p := server(t, a, "a")
+	closed, err := net.Listen("tcp", "127.0.0.1:0")
+	if err != nil {
+		t.Fatal(err)
+	}
+	if err := closed.Close(); err != nil {
+		t.Fatal(err)
+	}
+	_, err = door.Member(p).Servers(t.Context(), closed.Addr().String())
+	if !fault.Is(err, fault.Transient) || !strings.Contains(err.Error(), "nothing listens there") {
+		t.Errorf("a closed port: %v", err)
+	}
+	if _, err := door.Listen(t.Context(), "192.0.2.1:7120"); !fault.Is(err, fault.Conflict) ||
+		!strings.Contains(err.Error(), "an address of this machine?") {
+		t.Errorf("an address of another machine: %v", err)
+	}
+}
