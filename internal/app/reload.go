@@ -131,7 +131,7 @@ var errStore = errors.New("state: hale goes on with the state that it has until 
 // neither be applied, nor wait.
 func movable(was, is *config.Config) error {
 	var moved []error
-	if !reflect.DeepEqual(was.Etcd, is.Etcd) {
+	if !reflect.DeepEqual(was.Etcd, is.Etcd) || was.Cluster != is.Cluster {
 		moved = append(moved, errStore)
 	}
 	for _, d := range change.Fleets(was.Fleets, is.Fleets) {
@@ -148,7 +148,7 @@ func movable(was, is *config.Config) error {
 
 // unmoved is movable for what runs next: the store knows where the machines of each fleet are.
 func unmoved(ctx context.Context, store state.Store, is *config.Config) error {
-	was := &config.Config{Etcd: is.Etcd}
+	was := &config.Config{Etcd: is.Etcd, Cluster: is.Cluster}
 	for _, f := range is.Fleets {
 		ledger, err := beliefs.InForce(ctx, store, f.Name)
 		if err != nil {

@@ -50,7 +50,7 @@ func compareShared(was, is *Config) []change.Difference {
 		{change.SatellitesChanged, reflect.DeepEqual(was.Satellites, is.Satellites)},
 		{change.AccessChanged, reflect.DeepEqual(was.API, is.API)},
 		{change.MetricsChanged, was.Metrics == is.Metrics},
-		{change.StateChanged, reflect.DeepEqual(was.Etcd, is.Etcd)},
+		{change.StateChanged, reflect.DeepEqual(was.Etcd, is.Etcd) && was.Cluster == is.Cluster},
 		{change.TelemetryChanged, reflect.DeepEqual(was.Telemetry, is.Telemetry)},
 	} {
 		if !part.same {

@@ -68,7 +68,7 @@ func (c *Config) surround(doc document, all kinds.All, f *keys.Finder) {
 	c.Satellites = compileSatellites(doc.satellites, f)
 	c.API = compileAPI(doc.api, fleetNames(doc.fleets.Value), f)
 	c.Metrics = Metrics{Machines: doc.metrics.Value.machines.Value}
-	c.Etcd = compileEtcd(doc.state, f)
+	c.Etcd, c.Cluster = compileEtcd(doc.state, f), compileCluster(doc.state, f)
 	c.Telemetry = compileTelemetry(doc.telemetry, all, f)
 }
 

@@ -38,6 +38,8 @@ type Config struct {
 	Satellites Satellites `json:",omitzero"`
 	// Etcd is where the state is, if not in hale's own data folder.
 	Etcd Etcd `json:",omitzero"`
+	// Cluster is where this server is one of hale's own cluster, which has the state then.
+	Cluster Cluster `json:",omitzero"`
 	// Passed are files of the folder that look like a part of the configuration and are not read.
 	Passed []string `json:"-"`
 }

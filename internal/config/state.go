@@ -2,6 +2,8 @@ package config
 
 import (
 	"fmt"
+	"net"
+	"net/netip"
 	"net/url"
 
 	"hale/internal/keys"
@@ -21,7 +23,21 @@ type Etcd struct {
 // Used reports whether the state is in etcd servers.
 func (e *Etcd) Used() bool { return len(e.Endpoints) > 0 }
 
-type stateDraft struct{ etcd keys.At[etcdDraft] }
+// Cluster is where this server is one of hale's own cluster. The zero value: nowhere.
+type Cluster struct {
+	Listen    string // address:port
+	Advertise string // where the other servers reach it
+}
+
+// Used reports whether the state is in a cluster of hale's own.
+func (c Cluster) Used() bool { return c.Listen != "" }
+
+type stateDraft struct {
+	etcd    keys.At[etcdDraft]
+	cluster keys.At[clusterDraft]
+}
+
+type clusterDraft struct{ listen, advertise keys.At[string] }
 
 type etcdDraft struct {
 	endpoints        keys.At[[]keys.At[string]]
@@ -34,11 +50,60 @@ const defaultPrefix = "/hale/"
 
 func stateShape() keys.Object[stateDraft] {
 	return keys.Object[stateDraft]{Fields: []keys.Field[stateDraft]{
-		keys.Must("etcd", "{endpoints: [\"https://10.0.0.1:2379\"]}", "etcd servers, 3.4 or later. hale's keys are "+
+		keys.May("cluster", "This server is one of a cluster of hale servers, three or five, which keep the state "+
+			"together. `hale server init` begins one, `hale server join` joins it.", clusterShape(),
+			func(s *stateDraft) *keys.At[clusterDraft] { return &s.cluster }),
+		keys.May("etcd", "etcd servers, 3.4 or later. hale's keys are "+
 			"below the prefix, and hale touches no others. They compact their history themselves "+
 			"(--auto-compaction-retention).", etcdShape(),
 			func(s *stateDraft) *keys.At[etcdDraft] { return &s.etcd }),
 	}}
+}
+
+func clusterShape() keys.Object[clusterDraft] {
+	const example = "10.0.0.1:7120"
+	return keys.Object[clusterDraft]{Fields: []keys.Field[clusterDraft]{
+		keys.Must("listen", example, "The address and port for the other servers, as `10.0.0.1:7120` or `:7120`. "+
+			"Everything there is TLS, and both sides show who they are.", keys.Text("an address and port", example),
+			func(c *clusterDraft) *keys.At[string] { return &c.listen }),
+		keys.May("advertise", "Where the other servers reach it, where that is not `listen`.",
+			keys.Text("an address and port", example),
+			func(c *clusterDraft) *keys.At[string] { return &c.advertise }).Said("where it listens"),
+	}}
+}
+
+func compileCluster(s keys.At[stateDraft], f *keys.Finder) Cluster {
+	d := s.Value.cluster.Value
+	out := Cluster{Listen: d.listen.Value, Advertise: d.advertise.Value}
+	switch {
+	case s.Given() && !s.Value.cluster.Given() && !s.Value.etcd.Given():
+		f.Add(s.Spot, "does not say where the state is", "write cluster: or etcd:, or take the key away: then the state "+
+			"is in the data folder")
+	case s.Value.cluster.Given() && s.Value.etcd.Given():
+		f.Add(s.Value.cluster.Spot, "says that the state is in a cluster of hale's own, and in etcd servers, too",
+			"take one of them away")
+	}
+	if !d.listen.Known() {
+		return out
+	}
+	if !hasPort(d.listen.Value) {
+		f.Add(d.listen.Spot, fmt.Sprintf("%q is not an address and port", d.listen.Value), "write it as 10.0.0.1:7120")
+	}
+	if !d.advertise.Written() {
+		out.Advertise = d.listen.Value
+	}
+	if host, port, err := net.SplitHostPort(out.Advertise); err != nil || host == "" || port == "" || port == "0" ||
+		isEverywhere(host) {
+		f.Add(s.Value.cluster.Spot, fmt.Sprintf("other servers cannot reach this one at %q", out.Advertise),
+			"add advertise: with the address and port by which they do, as 10.0.0.1:7120")
+	}
+	return out
+}
+
+// isEverywhere reports whether the address stands for all of a machine's.
+func isEverywhere(host string) bool {
+	ip, err := netip.ParseAddr(host)
+	return err == nil && ip.IsUnspecified()
 }
 
 func etcdShape() keys.Object[etcdDraft] {

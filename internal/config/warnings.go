@@ -30,7 +30,7 @@ func (c *Config) Warnings(all kinds.All) []string {
 		if kind := all.Provider(p.Type); kind != nil && kind.Warn != nil {
 			out = append(out, kind.Warn(string(p.Name), p.Settings, p.Hosts, on[p.Name])...)
 		}
-		if kind := all.Provider(p.Type); kind != nil && kind.Simulated && c.Etcd.Used() {
+		if kind := all.Provider(p.Type); kind != nil && kind.Simulated && (c.Etcd.Used() || c.Cluster.Used()) {
 			out = append(out, fmt.Sprintf("providers.%s: its machines exist inside one hale: a server that follows it "+
 				"finds none of them, and builds them all", p.Name))
 		}
