@@ -19,6 +19,7 @@ import (
 	"hale/internal/app/backups"
 	"hale/internal/app/fencing"
 	"hale/internal/app/lists"
+	"hale/internal/app/members"
 	"hale/internal/app/pools"
 	"hale/internal/app/porter"
 	"hale/internal/app/standby"
@@ -124,7 +125,15 @@ func endsSoon(ctx context.Context, log *slog.Logger, work func(context.Context) 
 // work opens the store, and controls the fleets until ctx ends.
 func (a *App) work(ctx context.Context) error {
 	if a.opts.Config.Etcd.Used() {
-		return a.share(ctx)
+		return a.share(ctx, standby.Options{})
+	}
+	if a.opts.Config.Cluster.Used() {
+		return a.belong(ctx)
+	}
+	if members.InCluster(a.opts.DataDir) {
+		return fault.New(fault.Invalid, "app.start", a.opts.DataDir, errors.New("its state is that of a server of a "+
+			"cluster, and the configuration says nothing of one: add state: {cluster: …}; to go on alone, say hale "+
+			"server leave on the other servers first, one after the other, and see docs/guide/cluster.md"))
 	}
 	store, err := etcd.Open(ctx, etcd.Options{Dir: a.opts.DataDir, Logger: a.opts.Logger})
 	if err != nil {
@@ -138,29 +147,53 @@ func (a *App) work(ctx context.Context) error {
 	return err
 }
 
-// share controls the fleets whenever this server is the active one of those that share the store.
-func (a *App) share(ctx context.Context) error {
-	return standby.Run(ctx, standby.Options{
-		Config: a.opts.Config, Load: a.opts.Load, Server: a.server, Version: a.opts.Version, Anyway: a.opts.ThisFile,
-		Logger: a.opts.Logger,
-		Surface: func(ctx context.Context, waits func() string) error {
-			listener, err := socket.Listen(ctx, a.opts.Socket, a.opts.Readers)
-			if err != nil {
-				return err
-			}
-			systemd.Lives(ctx, a.opts.Logger)
-			return standby.Answer(ctx, listener, waits)
-		},
-		Work: func(working context.Context, c *config.Config, office *active.Office) error {
-			now := *a
-			now.opts.Config = c
-			now.opts.ends = func() bool { return ctx.Err() != nil }
-			now.opts.onReload = func(ctx context.Context, c *config.Config) {
-				standby.Note(ctx, office, c, a.opts.Logger)
-			}
-			return now.furnish(working, office)
-		},
+// belong is a server of hale's own cluster, and controls the fleets whenever it is the active one.
+func (a *App) belong(ctx context.Context) error {
+	defects := defect.NewRegister(a.opts.Logger)
+	m, err := members.New(members.Options{Cluster: a.opts.Config.Cluster, DataDir: a.opts.DataDir,
+		Version: a.opts.Version, Logger: a.opts.Logger, Panics: defects.Witness(defect.Surface, "cluster")})
+	if err != nil {
+		return err
+	}
+	now := *a
+	now.server = m.Name()
+	return m.During(ctx, func(ctx context.Context) error {
+		return now.share(ctx, standby.Options{Unable: m.Full, Unread: members.Unread,
+			Connect: func(ctx context.Context) (standby.Store, error) {
+				own, err := m.Connect(ctx)
+				return ours{own}, err
+			}})
 	})
+}
+
+// ours is the store of a server of hale's own cluster, which outlives its use.
+type ours struct{ *etcd.Own }
+
+// Close implements standby.Store.
+func (ours) Close() error { return nil }
+
+// share controls the fleets whenever this server is the active one of those that share the store.
+func (a *App) share(ctx context.Context, o standby.Options) error {
+	o.Config, o.Load, o.Server, o.Version = a.opts.Config, a.opts.Load, a.server, a.opts.Version
+	o.Anyway, o.Logger = a.opts.ThisFile, a.opts.Logger
+	o.Surface = func(ctx context.Context, waits func() string) error {
+		listener, err := socket.Listen(ctx, a.opts.Socket, a.opts.Readers)
+		if err != nil {
+			return err
+		}
+		systemd.Lives(ctx, a.opts.Logger)
+		return standby.Answer(ctx, listener, waits)
+	}
+	o.Work = func(working context.Context, c *config.Config, office *active.Office) error {
+		now := *a
+		now.opts.Config = c
+		now.opts.ends = func() bool { return ctx.Err() != nil }
+		now.opts.onReload = func(ctx context.Context, c *config.Config) {
+			standby.Note(ctx, office, c, a.opts.Logger)
+		}
+		return now.furnish(working, office)
+	}
+	return standby.Run(ctx, o)
 }
 
 // guard runs what lives on the store, and ends it when the store fails.

@@ -22,6 +22,7 @@ import (
 
 	"hale/api"
 	"hale/internal/api/server"
+	"hale/internal/app/members"
 	"hale/internal/app/standby"
 	"hale/internal/config"
 	"hale/internal/core/belief"
@@ -120,7 +121,7 @@ func OnCopy(ctx context.Context, folder string, log *slog.Logger, do func(state.
 	if err := etcd.CopyFolder(folder, dir); err != nil {
 		return err
 	}
-	store, err := etcd.Open(ctx, etcd.Options{Dir: dir, Logger: log})
+	store, err := etcd.OpenAlone(ctx, etcd.Options{Dir: dir, Logger: log})
 	if err != nil {
 		return err
 	}
@@ -255,9 +256,26 @@ func Restore(ctx context.Context, o RestoreOptions) (api.Restored, error) {
 		out.Done = err == nil
 		return out, err
 	}
+	if members.InCluster(o.DataDir) {
+		err := restoreCluster(ctx, o, &out, fill)
+		return out, err
+	}
 	out.Aside, err = etcd.Replace(ctx, etcd.Replacement{Dir: o.DataDir, Logger: o.Logger, Aside: o.Force, Fill: fill})
 	out.Done = err == nil
 	return out, err
+}
+
+// restoreCluster makes the server, which is one of a cluster, the first one of a new cluster, with what fill puts in.
+func restoreCluster(ctx context.Context, o RestoreOptions, out *api.Restored,
+	fill func(context.Context, state.Store) error) error {
+	if !o.Force {
+		return fault.New(fault.Conflict, "app.restore", o.DataDir, errors.New("it is that of a server of a cluster: with "+
+			"--force this server becomes the first one of a new cluster, with the backup's state; stop all others first, "+
+			"and have them join again afterwards (docs/guide/cluster.md)"))
+	}
+	begun, err := members.Restore(ctx, members.Here{DataDir: o.DataDir, Version: o.Version, Logger: o.Logger}, fill)
+	out.Aside, out.Done = begun.Aside, err == nil
+	return err
 }
 
 // restoreShared fills the etcd servers of the configuration, which hold no state of hale's yet, and says where they

@@ -15,6 +15,7 @@ import (
 	"fmt"
 	"log/slog"
 	"os"
+	"slices"
 	"strings"
 	"time"
 
@@ -36,14 +37,30 @@ type Options struct {
 	// Anyway lets the server become active although its file says something else than the last active one's.
 	Anyway bool
 	Logger *slog.Logger
+	// Connect opens the store, and may be asked again after a fault.Transient; nil: that in the configuration's etcd
+	// servers.
+	Connect func(ctx context.Context) (Store, error)
+	// Unable says why this server cannot look after the fleets now, whatever it is allowed; empty: it can. nil: it can.
+	Unable func() string
+	// Unread says why this server must not be active yet, by what the store has; nil: nothing does.
+	Unread func(ctx context.Context, store state.Store) (string, error)
 	// Surface answers people while this server stands by, until ctx ends. It may fail.
 	Surface func(ctx context.Context, waits func() string) error
 	// Work is what the active server does, on the store, until ctx ends.
 	Work func(ctx context.Context, c *config.Config, office *active.Office) error
 }
 
+// Store is what the servers share.
+type Store interface {
+	active.Store
+	Close() error
+}
+
 // again is the pause after which what failed is tried again.
 const again = time.Second
+
+// unableFor is how long a server that cannot look after the fleets tries.
+const unableFor = 5 * time.Second
 
 // goodbye is how long saying so may take.
 const goodbye = 500 * time.Millisecond
@@ -113,17 +130,21 @@ func (s *one) answer(ctx context.Context) {
 }
 
 // connect opens the store, and tries again as long as the servers do not answer: they may be starting.
-func (s *one) connect(ctx context.Context) (store *etcd.Elsewhere, err error) {
-	opts, err := Reach(ctx, s.Config.Etcd, s.Logger)
-	if err != nil {
-		return nil, err
+func (s *one) connect(ctx context.Context) (store Store, err error) {
+	connect := s.Connect
+	if connect == nil {
+		opts, err := Reach(ctx, s.Config.Etcd, s.Logger)
+		if err != nil {
+			return nil, err
+		}
+		connect = func(ctx context.Context) (Store, error) { return etcd.Connect(ctx, opts) }
 	}
 	err = s.soundly(ctx, func(ctx context.Context) error {
 		for {
-			if store, err = etcd.Connect(ctx, opts); err == nil || !fault.Is(err, fault.Transient) {
+			if store, err = connect(ctx); err == nil || !fault.Is(err, fault.Transient) {
 				return err
 			}
-			s.wait("the etcd servers do not answer: " + fault.Plain(err))
+			s.wait(s.silent(err))
 			pause(ctx)
 			if ctx.Err() != nil {
 				return ctx.Err()
@@ -176,7 +197,7 @@ func secured(e config.Etcd) (*tls.Config, error) {
 }
 
 // become waits until this server is the active one.
-func (s *one) become(ctx context.Context, store *etcd.Elsewhere) (*active.Office, error) {
+func (s *one) become(ctx context.Context, store Store) (*active.Office, error) {
 	me, err := s.me()
 	if err != nil {
 		return nil, err
@@ -188,6 +209,9 @@ func (s *one) become(ctx context.Context, store *etcd.Elsewhere) (*active.Office
 			s.meet(is)
 			_ = s.read() // it may have been edited; what is wrong in it is said when its turn comes
 			differs := s.differs(is)
+			if why, _ := s.barred(ctx, store); why != "" { // what could not be read is read again when it counts
+				differs = ", since " + why
+			}
 			s.wait(fmt.Sprintf("it stands by: %s looks after the fleets%s", is.Name, differs))
 			line.say(ctx, strings.TrimPrefix(differs, ", since "))
 		})
@@ -208,15 +232,32 @@ func (s *one) become(ctx context.Context, store *etcd.Elsewhere) (*active.Office
 		case errors.As(err, new(unfit)):
 			s.wait(err.Error())
 		case fault.Is(err, fault.NoSpace):
-			s.wait("the etcd servers have no room for its lease: " + fault.Plain(err))
+			s.wait(s.whose() + " have no room for its lease: " + fault.Plain(err))
 		case fault.Is(err, fault.Unauthorised):
-			s.wait("the etcd servers refuse it: " + fault.Plain(err))
+			s.wait(s.whose() + " refuse it: " + fault.Plain(err))
 		default:
-			s.wait("the etcd servers do not answer: " + fault.Plain(err))
+			s.wait(s.silent(err))
 		}
 		pause(ctx)
 	}
 	return nil, ctx.Err()
+}
+
+// whose are the servers that keep the state.
+func (s *one) whose() string {
+	if s.Config.Cluster.Used() {
+		return "the cluster's servers"
+	}
+	return "the etcd servers"
+}
+
+// silent says that they do not answer. Of the cluster's it is known where to look.
+func (s *one) silent(err error) string {
+	said := s.whose() + " do not answer"
+	if s.Config.Cluster.Used() {
+		said += " (hale server list says who is away)"
+	}
+	return said + ": " + fault.Plain(err)
 }
 
 // listing is the server's line among those that stand by. It is for people, and may fail.
@@ -255,6 +296,7 @@ func (s *one) act(ctx context.Context, office *active.Office) error {
 			return nil
 		})
 	}()
+	s.yieldWhenUnable(working, office, stop)
 	owners := make([]string, 0, len(s.Config.Fleets))
 	for _, f := range s.Config.Fleets {
 		owners = append(owners, beliefs.OwnerKey(f.Name))
@@ -279,6 +321,40 @@ func (s *one) act(ctx context.Context, office *active.Office) error {
 	return err
 }
 
+// yieldWhenUnable ends the work when this server cannot do it for a while, and another one would follow.
+func (s *one) yieldWhenUnable(working context.Context, store state.Store, stop func()) {
+	if s.Unable == nil {
+		return
+	}
+	go func() { // ends with the work
+		failed := defect.Try(func() error {
+			for working.Err() == nil {
+				first := s.Unable()
+				select {
+				case <-working.Done():
+				case <-time.After(unableFor):
+				}
+				why := s.Unable()
+				if first == "" || why == "" || !hasFollower(working, store) {
+					continue
+				}
+				s.Logger.Warn("this server gives the fleets to another one", "why", why)
+				stop()
+			}
+			return nil
+		})
+		if failed != nil {
+			s.Logger.Error("whether this server is able is not watched any more", "err", failed)
+		}
+	}()
+}
+
+// hasFollower reports whether a server stands by that would follow by itself.
+func hasFollower(ctx context.Context, store state.Store) bool {
+	all, err := active.StandBy(ctx, store)
+	return err == nil && slices.ContainsFunc(all, func(is active.Server) bool { return is.Unfit == "" })
+}
+
 func isLost(office *active.Office) bool {
 	select {
 	case <-office.Lost():
@@ -295,9 +371,12 @@ func (u unfit) Error() string { return string(u) }
 
 // fits is nil if this server's file says the same of the fleets as the last active server's did. The last one's own
 // file may have been edited since.
-func (s *one) fits(ctx context.Context, store *etcd.Elsewhere) error {
+func (s *one) fits(ctx context.Context, store Store) error {
 	if err := s.read(); err != nil {
 		return unfit("its configuration cannot be read: " + err.Error())
+	}
+	if why, err := s.barred(ctx, store); why != "" || err != nil {
+		return errors.Join(err, unfitFor(why))
 	}
 	last, ever, err := active.Last(ctx, store)
 	if err != nil || !ever || s.Anyway || last.Name == s.Server && !s.isTwin(last) {
@@ -308,6 +387,27 @@ func (s *one) fits(ctx context.Context, store *etcd.Elsewhere) error {
 			"from there, or start hale here with --this-file")
 	}
 	return nil
+}
+
+// unfitFor is nil without a reason.
+func unfitFor(why string) error {
+	if why == "" {
+		return nil
+	}
+	return unfit("this server does not look after the fleets, since " + why)
+}
+
+// barred says why this server must not be the active one, whatever its file says.
+func (s *one) barred(ctx context.Context, store Store) (string, error) {
+	if s.Unable != nil {
+		if why := s.Unable(); why != "" {
+			return why, nil
+		}
+	}
+	if s.Unread != nil {
+		return s.Unread(ctx, store)
+	}
+	return "", nil
 }
 
 // meet notes which process is the active server that has this one's name: a clone of this machine may.

@@ -160,6 +160,9 @@ var packages = []pkgRule{
 	{path: "internal/provider/vsphere", floor: 3},
 	{path: "internal/state/etcd", floor: 3},
 	{path: "internal/state/memory", floor: 3},
+	{path: "internal/cluster/invitation", floor: 3}, // what a person carries to a server that joins hale's own cluster
+	{path: "internal/cluster/papers", floor: 3},     // by what its servers know each other
+	{path: "internal/cluster/door", floor: 3, step: 1},
 	{path: "internal/probe/netprobe", floor: 3},
 	{path: "internal/probe/bulkprobe", floor: 3},
 	{path: "internal/probe/heartbeat", floor: 3},
@@ -234,12 +237,14 @@ var packages = []pkgRule{
 	{path: "internal/cli/steer", floor: 4, step: 4},
 	{path: "internal/cli/play", floor: 4, step: 5},
 	{path: "internal/cli/reach", floor: 4, step: 5},
+	{path: "internal/cli/servers", floor: 4, step: 5},
 	{path: "internal/cli", floor: 4, step: 6},
 	// The bubble: tests only, of floors 0 to 2 by the files of floor 4.
 	{path: "internal/testbed/bubble", floor: 4, step: 2},
 	// Floors 5 and 6.
 	{path: "internal/app/fencing", floor: 5},
 	{path: "internal/app/lists", floor: 5},
+	{path: "internal/app/members", floor: 5},
 	{path: "internal/app/pools", floor: 5},
 	{path: "internal/app/porter", floor: 5},
 	{path: "internal/app/standby", floor: 5},
@@ -336,6 +341,7 @@ var doors = map[string][]string{
 		"internal/cli/steer",
 		"internal/cli/play",
 		"internal/cli/reach",
+		"internal/cli/servers",
 		"cmd/hale",
 	},
 	"github.com/wneessen/go-mail":    {"internal/notify/mail"},
