@@ -7,28 +7,12 @@ import (
 	"os/signal"
 	"runtime/debug"
 	"syscall"
+	"time"
 
 	"hale/api"
 	"hale/internal/app"
 	"hale/internal/app/backups"
-	"hale/internal/app/outpost"
-	"hale/internal/cli"
-	"hale/internal/cli/command"
-)
-
-// version is set by the build.
-var version = ""
-
-func main() { os.Exit(run()) }
-
-// run ends with the command, which SIGINT and SIGTERM tell to stop; a second one ends the process at once.
-func run() int {
-	ctx, stop := signal.NotifyContext(context.Background(), syscall.SIGINT, syscall.SIGTERM)
-	defer stop()
-	context.AfterFunc(ctx, stop)
-	return cli.Execute(ctx, command.Program{
-		Version: versionOf(debug.ReadBuildInfo()), Out: os.Stdout, Err: os.Stderr, Getenv: os.Getenv, Run: control,
-		Probe: probe, Plan: plan, Preview: preview, Backup: backup, Restore: restore,
+		Probe: probe, Plan: plan, Preview: preview, Backup: backup, Restore: restore, Cluster: cluster,
 	}, os.Args[1:])
 }
 
@@ -65,6 +49,32 @@ func backup(ctx context.Context, o command.BackupOptions) (api.Backup, error) {
 
 func restore(ctx context.Context, o command.RestoreOptions) (api.Restored, error) {
 	return backups.Restore(ctx, backups.RestoreOptions(o))
+}
+
+var cluster = command.Cluster{
+	Is: members.InCluster,
+	Init: func(ctx context.Context, h command.Here, c config.Cluster, name string) (command.Begun, error) {
+		b, err := members.Init(ctx, members.Here(h), c, name)
+		return command.Begun(b), err
+	},
+	Renew: func(ctx context.Context, h command.Here) (command.Begun, error) {
+		b, err := members.Renew(ctx, members.Here(h))
+		return command.Begun(b), err
+	},
+	Join: func(ctx context.Context, h command.Here, c config.Cluster, o command.JoinOptions) (command.Begun, error) {
+		b, err := members.Join(ctx, members.Here(h), c, members.JoinOptions(o))
+		return command.Begun(b), err
+	},
+	Invite: func(ctx context.Context, h command.Here, name string, lasts time.Duration) (door.Invited, error) {
+		return members.Invite(ctx, members.Here(h), name, lasts)
+	},
+	Replace: func(ctx context.Context, h command.Here, name string, lasts time.Duration) (door.Invited, error) {
+		return members.Replace(ctx, members.Here(h), name, lasts)
+	},
+	Leave: func(ctx context.Context, h command.Here) (string, error) { return members.Leave(ctx, members.Here(h)) },
+	List: func(ctx context.Context, h command.Here) (door.Servers, error) {
+		return members.List(ctx, members.Here(h))
+	},
 }
 
 // versionOf is what the build says, or what the source's revision is.

@@ -26,6 +26,7 @@ import (
 	"hale/internal/cli/paper"
 	"hale/internal/cli/play"
 	"hale/internal/cli/reach"
+	"hale/internal/cli/servers"
 	"hale/internal/cli/show"
 	"hale/internal/cli/steer"
 
@@ -79,6 +80,7 @@ func (c commander) root() *cobra.Command {
 	root.AddCommand(steer.Commands(c.Call)...)
 	root.AddCommand(play.Commands(c.Call)...)
 	root.AddCommand(reach.Commands(c.Call)...)
+	root.AddCommand(servers.Command(c.Call))
 	spell(root.Commands())
 	return root
 }

@@ -3,6 +3,7 @@ package command
 import (
 	"errors"
 	"fmt"
+	"strings"
 
 	"hale/internal/core/fault"
 )
@@ -40,6 +41,10 @@ func Message(err error) string {
 		return f.Err.Error()
 	case f.Op == "format.open", f.Op == "backup.read", f.Op == "app.backup", f.Op == "app.restore":
 		return fmt.Sprintf("%s: %v", f.Subject, f.Err)
+	case strings.HasPrefix(f.Op, "cluster.") && f.Subject != "", strings.HasPrefix(f.Op, "papers."):
+		return fmt.Sprintf("%s: %v", f.Subject, fault.Plain(f.Err))
+	case strings.HasPrefix(f.Op, "cluster."):
+		return fault.Plain(f.Err)
 	case f.Op == "api.listen":
 		return fmt.Sprintf("socket %s: %v", f.Subject, f.Err)
 	}

@@ -33,3 +33,6 @@ func (l *LogFlags) Logger(w io.Writer) (*slog.Logger, error) {
 	}
 	return nil, Usage(fmt.Errorf("--log-format %s: use text or json", l.format))
 }
+
+// Preset has the log be text, from the level on.
+func (l *LogFlags) Preset(level string) { l.format, l.level = "text", level }

@@ -7,6 +7,7 @@ import (
 	"time"
 
 	"hale/api"
+	"hale/internal/cluster/door"
 	"hale/internal/config"
 	"hale/internal/core/policy"
 )
@@ -28,6 +29,43 @@ type Program struct {
 	// Backup writes all that is stored into a file, and Restore brings it back.
 	Backup  func(ctx context.Context, o BackupOptions) (api.Backup, error)
 	Restore func(ctx context.Context, o RestoreOptions) (api.Restored, error)
+	// Cluster is what the commands about hale's own cluster do.
+	Cluster Cluster
+}
+
+// Cluster is what is done to hale's own cluster of servers, from one of them. All fields are needed.
+type Cluster struct {
+	// Is reports whether the data folder is of a server of a cluster.
+	Is func(dataDir string) bool
+	// Init makes this server the first one. Renew makes the one that is left the first one of a new cluster.
+	Init  func(ctx context.Context, h Here, c config.Cluster, name string) (Begun, error)
+	Renew func(ctx context.Context, h Here) (Begun, error)
+	// Join has this server be let in by the text of an invitation; force puts a state that is here aside.
+	Join    func(ctx context.Context, h Here, c config.Cluster, o JoinOptions) (Begun, error)
+	Invite  func(ctx context.Context, h Here, name string, lasts time.Duration) (door.Invited, error)
+	Replace func(ctx context.Context, h Here, name string, lasts time.Duration) (door.Invited, error)
+	Leave   func(ctx context.Context, h Here) (string, error)
+	List    func(ctx context.Context, h Here) (door.Servers, error)
+}
+
+// Here says where a command runs.
+type Here struct {
+	DataDir string
+	Version string
+	Logger  *slog.Logger
+}
+
+// JoinOptions are what a server joins by.
+type JoinOptions struct {
+	Invitation string // its text
+	Force      bool   // a state that is here is put aside
+}
+
+// Begun is what became of a data folder.
+type Begun struct {
+	Name, Address string
+	Aside         string // where the state is that was there; empty: there was none
+	Left          string // where the papers are that were there
 }
 
 // RunOptions are what a controller is started with.

@@ -19,7 +19,6 @@ func Commands(c *command.Call) []*cobra.Command {
 		r.ordersCommand(),
 		r.holdsCommand(),
 		r.planCommand(),
-		r.serverCommand(),
 	}
 }
 
