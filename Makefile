@@ -64,7 +64,7 @@ hostile: ## hale among a cloud, a vCenter, a libvirt daemon, a power controller,
 ends: ## hale ends within 3 s at 1 to 1,000 fleets, with a provider that is well, silent or not able, TIMES (20) at each bad moment
 	@HALE_ENDS=$(or $(TIMES),20) scripts/ensure-go.sh go test -count=1 -timeout 240m -run TestHaleEnds -v ./cmd/hale
 
-test-cluster: ## the active one of three servers is killed, paused, cut off or told to end while machines fail, TIMES (10) in each of five clusters
+test-cluster: ## the active one of three servers is killed, paused, cut off or told to end while machines fail, TIMES (10) in each of five clusters on an etcd server, and of five of their own
 	@HALE_CLUSTER=$(or $(TIMES),10) scripts/ensure-go.sh go test -count=1 -timeout 240m -run TestCluster -v ./cmd/hale
 
 race: ## the tests without real machines, the longest in their short form, under the race detector (needs gcc)

@@ -33,6 +33,19 @@ const (
 // once: that takes no time, and each other way has a story of its own.
 func TestCluster(t *testing.T) {
 	t.Parallel()
+	wreck(t, onEtcd)
+}
+
+// TestClusterOfItsOwn is TestCluster of servers that keep the state themselves, in their own etcd: who is cut off is cut
+// off from the other servers.
+func TestClusterOfItsOwn(t *testing.T) {
+	t.Parallel()
+	wreck(t, onItsOwn)
+}
+
+// wreck takes servers out, of clusters that are made so.
+func wreck(t *testing.T, made func(*testing.T, *rand.Rand) *wrecker) {
+	t.Helper()
 	times, clusters, ways := 1, 1, []string{leaving}
 	if said := os.Getenv("HALE_CLUSTER"); said != "" {
 		var err error
@@ -48,7 +61,7 @@ func TestCluster(t *testing.T) {
 		for n := range clusters {
 			t.Run(strconv.Itoa(n), func(t *testing.T) {
 				t.Parallel()
-				w := newWrecker(t, rand.New(rand.NewPCG(seed, uint64(n))))
+				w := made(t, rand.New(rand.NewPCG(seed, uint64(n))))
 				for range times {
 					how, after := w.takeOut(ways)
 					all.add(how, after)
@@ -90,25 +103,46 @@ func (a *took) log(t *testing.T) {
 // wrecker is what happens to a cluster.
 type wrecker struct {
 	*together
-	dice   *rand.Rand
-	names  []string
-	cables map[string]*cable
-	first  *ending
-	pids   map[int]string // of all processes there were, with their servers
+	dice  *rand.Rand
+	names []string
+	cut   func(name string, is bool)
+	first *ending
+	pids  map[int]string // of all processes there were, with their servers
 }
 
-func newWrecker(t *testing.T, dice *rand.Rand) *wrecker {
+// onEtcd are three servers on one etcd server.
+func onEtcd(t *testing.T, dice *rand.Rand) *wrecker {
 	t.Helper()
-	w := &wrecker{dice: dice, names: []string{"hale-a", "hale-b", "hale-c"}, cables: map[string]*cable{},
-		pids: map[int]string{}}
+	w := &wrecker{dice: dice, names: []string{"hale-a", "hale-b", "hale-c"}, pids: map[int]string{}}
 	w.together = share(t, w.names...)
 	w.first = w.all[w.names[0]]
-	direct := w.at
+	direct, cables := w.at, map[string]*cable{}
+	w.cut = func(name string, is bool) { cables[name].cut(is) }
 	for _, name := range w.names {
-		w.cables[name] = lay(t, strings.TrimPrefix(direct, "http://"))
-		w.at = "http://" + w.cables[name].at
+		cables[name] = lay(t, strings.TrimPrefix(direct, "http://"))
+		w.at = "http://" + cables[name].at
 		w.configure(name, w.first, 3)
 		w.begin(name)
+	}
+	w.await(allHealthy(w.first))
+	return w
+}
+
+// onItsOwn are three servers of a cluster of hale's own.
+func onItsOwn(t *testing.T, dice *rand.Rand) *wrecker {
+	t.Helper()
+	w := &wrecker{dice: dice, names: []string{"hale-a", "hale-b", "hale-c"}, pids: map[int]string{}}
+	c := unite(t, w.names...)
+	w.together, w.first = c.together, c.all[w.names[0]]
+	w.cut = func(name string, is bool) {
+		if is {
+			c.wires.sever([]string{name}, without(w.names, name))
+		} else {
+			c.wires.sever(nil, nil)
+		}
+	}
+	for name, e := range c.all {
+		w.pids[e.hale.Process.Pid] = name
 	}
 	w.await(allHealthy(w.first))
 	return w
@@ -161,13 +195,13 @@ func (w *wrecker) takeOut(ways []string) (how string, after time.Duration) {
 	case paused:
 		e.must(e.hale.Process.Signal(syscall.SIGSTOP))
 	case cutOff:
-		w.cables[was.server].cut(true)
+		w.cut(was.server, true)
 	case leaving:
 		e.end(lenient)
 	}
 	w.fail()
 	next := w.next(len(offices))
-	w.cables[was.server].cut(false)
+	w.cut(was.server, false)
 	switch how {
 	case paused:
 		w.wait(10 * time.Second)

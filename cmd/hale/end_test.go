@@ -28,6 +28,8 @@ type ending struct {
 	goesOn bool // in the end hale is started once more, to put right what there is
 	dice   *rand.Rand
 	dir    string // the folder of hale and of the provider
+	env    []string
+	binary string // empty: that of the tests
 	client *api.Client
 	hale   *exec.Cmd
 	ended  chan struct{} // closed when it has ended
@@ -156,14 +158,13 @@ func (e *ending) write(file, text string) {
 }
 
 func (e *ending) start(args ...string) {
-	program, err := exec.LookPath("hale")
-	e.must(err)
+	program := e.program()
 	log, err := os.OpenFile(e.path("log"), os.O_CREATE|os.O_APPEND|os.O_WRONLY, 0o600)
 	e.must(err)
 	defer log.Close()
 	cmd := exec.Command(program, append([]string{"run", e.path("hale.yaml"), "--data-dir", e.path("data"), "--socket",
 		e.path("sock")}, args...)...)
-	cmd.Stdout, cmd.Stderr = log, log
+	cmd.Stdout, cmd.Stderr, cmd.Env = log, log, append(os.Environ(), e.env...)
 	e.must(cmd.Start())
 	ended := make(chan struct{})
 	go func() { // ends with the process
@@ -175,6 +176,16 @@ func (e *ending) start(args ...string) {
 		_ = cmd.Process.Kill() // an error says that it has ended
 		<-ended
 	})
+}
+
+// program is hale.
+func (e *ending) program() string {
+	if e.binary != "" {
+		return e.binary
+	}
+	program, err := exec.LookPath("hale")
+	e.must(err)
+	return program
 }
 
 // prepare starts hale, and returns at the moment, with the provider in its mood.

@@ -29,15 +29,23 @@ type together struct {
 	at   string // where etcd answers
 	page int
 	all  map[string]*ending
+	// state is where the server's file says that the state is; nil: in the etcd server.
+	state func(name string) string
 }
 
 // share begins with servers of the names, which are not started yet.
 func share(t *testing.T, names ...string) *together {
 	t.Helper()
 	c := &together{T: t, at: etcdtest.Start(t).URL, all: map[string]*ending{}}
+	c.settle(names...)
+	return c
+}
+
+// settle makes the servers' folders and files, and the provider.
+func (c *together) settle(names ...string) {
 	var first *ending
 	for _, name := range names {
-		e := &ending{T: t, fleets: 1}
+		e := &ending{T: c.T, fleets: 1}
 		if first == nil {
 			first, c.page = e, e.listen()
 		}
@@ -48,7 +56,6 @@ func share(t *testing.T, names ...string) *together {
 	c.Cleanup(c.tell)
 	first.feel("well")
 	first.write(first.path("truth/calls"), "")
-	return c
 }
 
 // configure writes a server's file: the truth is the first one's.
@@ -58,8 +65,12 @@ func (c *together) configure(name string, first *ending, size int) {
 	first.must(err)
 	first.must(os.WriteFile(program, script, 0o755))
 	e := c.all[name]
+	state := fmt.Sprintf("{etcd: {endpoints: [%q]}}", c.at)
+	if c.state != nil {
+		state = c.state(name)
+	}
 	e.must(os.WriteFile(e.path("hale.yaml"), fmt.Appendf(nil, `
-state: {etcd: {endpoints: [%q]}}
+state: %s
 providers: {lab: {type: exec, command: [%q], env: {TRUTH: %q}, poll: 1s}}
 fleets:
   f0:
@@ -67,7 +78,7 @@ fleets:
     size: %d
     checks: {page: {tcp: {port: %d}}}
     repair: {steps: [start: {}, recreate: {}], attempts: 100 in 1h, backoff: 0s}
-`, c.at, program, first.path("truth"), size, c.page), 0o600))
+`, state, program, first.path("truth"), size, c.page), 0o600))
 }
 
 // tell logs what the servers logged, when the test failed.
