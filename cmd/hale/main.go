@@ -12,6 +12,26 @@ import (
 	"hale/api"
 	"hale/internal/app"
 	"hale/internal/app/backups"
+	"hale/internal/app/members"
+	"hale/internal/app/outpost"
+	"hale/internal/cli"
+	"hale/internal/cli/command"
+	"hale/internal/cluster/door"
+	"hale/internal/config"
+)
+
+// version is set by the build.
+var version = ""
+
+func main() { os.Exit(run()) }
+
+// run ends with the command, which SIGINT and SIGTERM tell to stop; a second one ends the process at once.
+func run() int {
+	ctx, stop := signal.NotifyContext(context.Background(), syscall.SIGINT, syscall.SIGTERM)
+	defer stop()
+	context.AfterFunc(ctx, stop)
+	return cli.Execute(ctx, command.Program{
+		Version: versionOf(debug.ReadBuildInfo()), Out: os.Stdout, Err: os.Stderr, Getenv: os.Getenv, Run: control,
 		Probe: probe, Plan: plan, Preview: preview, Backup: backup, Restore: restore, Cluster: cluster,
 	}, os.Args[1:])
 }
