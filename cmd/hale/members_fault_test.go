@@ -85,18 +85,11 @@ func (e *ending) tail(change func(written []byte)) {
 	e.must(os.WriteFile(file, all, 0o600))
 }
 
-// The end of one server's log is damaged: it says so, and the way out, and the others go on. The way out works. An end
-// that was only torn, as by a loss of power, is no damage.
+// The end of one server's log is damaged: it says so, and the way out, and the others go on. The way out works.
 func TestADamagedLogOfOneServer(t *testing.T) {
 	t.Parallel()
 	c := unite(t, "hale-a", "hale-b", "hale-c")
 	a, b := c.all["hale-a"], c.all["hale-b"]
-	b.must(b.hale.Process.Kill())
-	<-b.ended
-	b.tail(func(written []byte) { clear(written[(len(written)-1)/512*512:]) }) // a disk writes sectors
-	c.starts("hale-b")
-	c.votes("hale-b")
-
 	b.must(b.hale.Process.Kill())
 	<-b.ended
 	b.tail(func(written []byte) {
