@@ -271,7 +271,7 @@ func TestS16AClusterOfThreeOutlivesOne(t *testing.T) {
 	left := time.Now()
 	after := c.activeOf(without(names, next)...)
 	t.Logf("%s followed %v after %s ended", after, time.Since(left).Round(100*time.Millisecond), next)
-	if took := time.Since(left); took > active.TTL {
+	if took := time.Since(left); took > active.Cover {
 		t.Errorf("after a goodbye it took %v", took)
 	}
 	c.all[after].await("all is well", allHealthy(c.all[after]))
