@@ -2,6 +2,7 @@ package etcd
 
 import (
 	"context"
+	"errors"
 	"fmt"
 	"time"
 
@@ -18,7 +19,8 @@ const (
 	wasteWorthwhile   = 64 << 20         // bytes of free pages below which a defragmentation is not worth its pause
 )
 
-// keepHouse makes room once a minute, and soon when the quota is near.
+// keepHouse makes room once a minute, and soon when the quota is near. It also syncs the names of the files that etcd made
+// or replaced since, as its snapshots.
 func (s *Store) keepHouse() {
 	regular := time.NewTicker(housekeepingEvery)
 	defer regular.Stop()
@@ -30,7 +32,7 @@ func (s *Store) keepHouse() {
 		case <-s.space.relief:
 		}
 		_, err := await(s.ctx, s.calls, func(ctx context.Context) (struct{}, error) {
-			return struct{}{}, s.makeRoom(ctx)
+			return struct{}{}, errors.Join(s.makeRoom(ctx), syncNames(s.space.dir))
 		})
 		if err != nil && s.ctx.Err() == nil {
 			s.log.Warn("state engine: making room failed", "error", err)

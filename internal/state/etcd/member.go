@@ -127,6 +127,8 @@ func boot(cfg *embed.Config, blame func(error) error, failed *failure, result ch
 	case err != nil: // its settings are always the same: it is what the folder holds
 		failed.set(blame(err))
 	default:
+		// Before anything is acknowledged. An error shows when the disk is written to next.
+		_ = errors.Join(syncFolder(filepath.Dir(filepath.Dir(cfg.Dir))), syncNames(filepath.Dir(cfg.Dir)))
 		result <- server
 	}
 }

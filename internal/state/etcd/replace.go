@@ -82,3 +82,15 @@ func syncFolder(dir string) error {
 	}
 	return errors.Join(f.Sync(), f.Close())
 }
+
+// syncNames makes sure that the names in a folder, and in all below it, are on disk. etcd syncs what it writes, and not
+// everywhere the folder that it writes it in: most file systems keep a file's name when the file is synced, but none
+// has to.
+func syncNames(dir string) error {
+	return filepath.WalkDir(dir, func(path string, entry fs.DirEntry, err error) error {
+		if err != nil || !entry.IsDir() {
+			return err
+		}
+		return syncFolder(path)
+	})
+}
