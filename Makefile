@@ -18,7 +18,7 @@ PROBES_FLAGS ?=
 CONTROLLER_FLAGS ?=
 
 .DEFAULT_GOAL := help
-.PHONY: help build test test-cluster test-openstack repeat disks records pools show-sizes survive hostile ends race lint fuzz-api tidy cover fuzz bench bench-probes bench-controller bench-openstack bench-sizes mutants ssd-trace demo demo-clean clean
+.PHONY: help build test test-cluster test-power test-faults test-judge test-openstack repeat disks records pools show-sizes survive hostile ends race lint fuzz-api tidy cover fuzz bench bench-probes bench-controller bench-openstack bench-sizes mutants ssd-trace demo demo-clean clean
 
 help: ## list the targets
 	@awk -F ':.*## ' '/^[a-z-]+:.*## / { printf "  make %-14s %s\n", $$1, $$2 }' Makefile
@@ -66,6 +66,16 @@ ends: ## hale ends within 3 s at 1 to 1,000 fleets, with a provider that is well
 
 test-cluster: ## the active one of three servers is killed, paused, cut off or told to end while machines fail, TIMES (10) in each of five clusters on an etcd server, and of five of their own
 	@HALE_CLUSTER=$(or $(TIMES),10) scripts/ensure-go.sh go test -count=1 -timeout 240m -run TestCluster -v ./cmd/hale
+
+test-power: ## power is cut from hale's disk, and from the disks of three etcd members (as root), TIMES (50) each; nothing acknowledged is lost
+	@HALE_POWER=$(or $(TIMES),50) scripts/ensure-go.sh go test -count=1 -timeout 240m -run 'TestS16PowerIsCut|TestS16MembersLosePower' -v ./cmd/hale
+
+test-faults: ## three servers, three etcd members (as root) and MACHINES (1000) machines in a storm of faults for FOR (1h), and the provider's record judged; SEED, ONLY (a regexp)
+	@HALE_FAULTS=$(or $(FOR),1h) HALE_FAULTS_MACHINES=$(MACHINES) HALE_FAULTS_SEED=$(SEED) HALE_FAULTS_ONLY='$(ONLY)' \
+		scripts/ensure-go.sh go test -count=1 -timeout 0 -run TestS16S17S54Faults -v ./cmd/hale
+
+test-judge: ## hale is built with mistakes planted in it, and the storm of make test-faults is to find each within ten minutes (as root)
+	@HALE_JUDGE=1 scripts/ensure-go.sh go test -count=1 -timeout 60m -run TestTheJudgeCanFail -v ./cmd/hale
 
 race: ## the tests without real machines, the longest in their short form, under the race detector (needs gcc)
 	@command -v gcc >/dev/null || { echo 'make race: the race detector needs gcc: apt-get install gcc libc6-dev' >&2; exit 1; }

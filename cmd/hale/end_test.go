@@ -158,12 +158,15 @@ func (e *ending) write(file, text string) {
 }
 
 func (e *ending) start(args ...string) {
-	program := e.program()
+	e.run(exec.Command(e.program(), append([]string{"run", e.path("hale.yaml"), "--data-dir", e.path("data"), "--socket",
+		e.path("sock")}, args...)...))
+}
+
+// run starts a hale.
+func (e *ending) run(cmd *exec.Cmd) {
 	log, err := os.OpenFile(e.path("log"), os.O_CREATE|os.O_APPEND|os.O_WRONLY, 0o600)
 	e.must(err)
 	defer log.Close()
-	cmd := exec.Command(program, append([]string{"run", e.path("hale.yaml"), "--data-dir", e.path("data"), "--socket",
-		e.path("sock")}, args...)...)
 	cmd.Stdout, cmd.Stderr, cmd.Env = log, log, append(os.Environ(), e.env...)
 	e.must(cmd.Start())
 	ended := make(chan struct{})

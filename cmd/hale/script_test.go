@@ -11,10 +11,14 @@ import (
 	"time"
 
 	"github.com/rogpeppe/go-internal/testscript"
+
+	"hale/internal/testbed/etcdtest"
 )
 
 // TestMain makes the real main a command of the scripts.
-func TestMain(m *testing.M) { testscript.Main(m, map[string]func(){"hale": main}) }
+func TestMain(m *testing.M) {
+	testscript.Main(m, map[string]func(){"hale": main, etcdtest.Program: etcdtest.Serve})
+}
 
 // patience is the longest that a script awaits anything.
 const patience = 60 * time.Second

@@ -24,8 +24,8 @@ type wires struct {
 	uses map[net.Conn]string
 }
 
-// wire is the name of one.
-func wire(from, to string) string { return from + ">" + to }
+// wireOf is the name of one.
+func wireOf(from, to string) string { return from + ">" + to }
 
 func newWires(t *testing.T) *wires {
 	t.Helper()
@@ -53,7 +53,7 @@ func (w *wires) carry(name string, from net.Conn) {
 		return
 	}
 	w.mu.Lock()
-	at := wire(name, w.of[r.Host])
+	at := wireOf(name, w.of[r.Host])
 	var way net.Conn
 	if !w.cut[at] {
 		if way, err = net.Dial("tcp", w.to[r.Host]); err == nil {
@@ -89,7 +89,7 @@ func (w *wires) sever(one, other []string) {
 	w.cut = map[string]bool{}
 	for _, a := range one {
 		for _, b := range other {
-			w.cut[wire(a, b)], w.cut[wire(b, a)] = true, true
+			w.cut[wireOf(a, b)], w.cut[wireOf(b, a)] = true, true
 		}
 	}
 	for conn, at := range w.uses {

@@ -37,7 +37,10 @@ if [ "$operation" = get ]; then
     echo "{\"result\":{\"instance\":$instance}}" && exit
 fi
 [ "$mood" = slow ] && sleep 1
-[ -f "$TRUTH/calls" ] && printf '%s %s %s %s\n' "$(date +%s%N)" "$PPID" "$operation" "$id" >>"$TRUTH/calls"
+if [ -f "$TRUTH/calls" ]; then
+    after '"machine":"'
+    printf '%s %s %s %s %s\n' "$(date +%s%N)" "$PPID" "$operation" "$id" "$value" >>"$TRUTH/calls"
+fi
 write() { printf '%s\n' "$1" >"$file.new" && mv "$file.new" "$file"; }
 # change writes the instance with the second text in place of the first, if that is in it.
 change() {

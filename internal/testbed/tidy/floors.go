@@ -295,6 +295,7 @@ var packages = []pkgRule{
 		support: true,
 		also:    []string{"internal/testbed/daemon", "internal/testbed/nettest"},
 	},
+	{path: "internal/testbed/powercut", support: true},
 	{path: "internal/testbed/vcsim", support: true},
 	{path: "internal/testbed/traffic", support: true},
 	{path: "internal/testbed/octavia", support: true,
@@ -324,7 +325,7 @@ var forTests = []string{
 	"internal/accel",
 	"internal/testbed/rabbit", "internal/testbed/vcsim", "internal/testbed/prometheus", "internal/program/programtest",
 	"internal/testbed/nettest", "internal/testbed/collector", "internal/testbed/people", "internal/testbed/haproxy",
-	"internal/testbed/etcdtest", "internal/testbed/traffic", "internal/testbed/octavia",
+	"internal/testbed/etcdtest", "internal/testbed/powercut", "internal/testbed/traffic", "internal/testbed/octavia",
 	"internal/testbed/octavia/front",
 }
 
@@ -356,6 +357,7 @@ var doors = map[string][]string{
 	"golang.org/x/oauth2":        {"internal/access/openid"},
 	"github.com/alexedwards/scs": {"internal/access/openid"},
 	"golang.org/x/time/rate":     {"internal/access/openid", "internal/api/gate"},
+	"github.com/hanwen/go-fuse/": {"internal/testbed/powercut"},
 	"github.com/vmware/govmomi":  {"internal/provider/vsphere", "internal/testbed/vcsim"},
 }
 

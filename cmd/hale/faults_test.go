@@ -1,0 +1,381 @@
+package main
+
+import (
+	"context"
+	"errors"
+	"fmt"
+	"math"
+	"math/rand/v2"
+	"os"
+	"os/exec"
+	"path/filepath"
+	"regexp"
+	"slices"
+	"strconv"
+	"strings"
+	"testing"
+	"time"
+
+	"hale/api"
+	"hale/internal/testbed/etcdtest"
+	"hale/internal/testbed/powercut"
+)
+
+// TestS16S17S54Faults has three hale servers look after machines, over three etcd members, all of them processes, while
+// machines fail at the rate and in the clusters of a published trace, and faults come at random: servers and members
+// are killed, stand still, are cut off in one direction or in both; members lose power, or their disk is full. The
+// provider records each call. In the end all machines are healthy, and the record is judged: L1, L7, L12, and whether
+// there is an order of all calls in which each is the active server's.
+//
+// HALE_FAULTS is for how long (make test-faults), HALE_FAULTS_MACHINES how many machines, HALE_FAULTS_SEED the dice,
+// HALE_FAULTS_EVERY how often a machine fails, HALE_FAULTS_LONGEST how long a fault lasts at most,
+// HALE_FAULTS_ONLY which faults come, and HALE_FAULTS_PROGRAM another hale. Without HALE_FAULTS there is no storm: what
+// is left of one may take minutes to heal, and each fault has a story of its own.
+func TestS16S17S54Faults(t *testing.T) {
+	t.Parallel()
+	if os.Getenv("HALE_FAULTS") == "" {
+		return
+	}
+	s := newStorm(t)
+	s.build()
+	s.rage()
+	s.calm()
+	s.judgeRecord()
+}
+
+// storm is what happens to three servers and three members.
+type storm struct {
+	*together
+	first    *ending
+	dice     *rand.Rand
+	program  string
+	lasts    time.Duration
+	machines int
+	every    time.Duration  // how often a machine fails; 0: as often as in the trace
+	longest  time.Duration  // that a fault lasts
+	only     *regexp.Regexp // which faults come; nil: all
+	short    bool           // the dose of make test
+	names    []string
+	pids     map[int]string
+	members  []*etcdtest.Member
+	disks    []*powercut.Mounted // nil: none can be mounted
+	wires    map[string][]*wire  // of each server, to each member
+	peers    []*wire             // to each member, of the others
+	log      *os.File
+	happened map[string]int
+	failed   int // machines
+}
+
+func newStorm(t *testing.T) *storm {
+	t.Helper()
+	s := &storm{together: &together{T: t, all: map[string]*ending{}}, lasts: 8 * time.Second, machines: 9, short: true, longest: time.Minute,
+		names: []string{"hale-a", "hale-b", "hale-c"}, pids: map[int]string{}, wires: map[string][]*wire{},
+		happened: map[string]int{}, program: os.Getenv("HALE_FAULTS_PROGRAM")}
+	seed := uint64(time.Now().UnixNano())
+	for _, said := range []struct {
+		key string
+		set func(string) error
+	}{
+		{"HALE_FAULTS", func(is string) (err error) {
+			s.lasts, err = time.ParseDuration(is)
+			s.short, s.machines = false, 1000
+			return err
+		}},
+		{"HALE_FAULTS_SEED", func(is string) (err error) {
+			seed, err = strconv.ParseUint(is, 10, 64)
+			return err
+		}},
+		{"HALE_FAULTS_MACHINES", func(is string) (err error) {
+			s.machines, err = strconv.Atoi(is)
+			return err
+		}},
+		{"HALE_FAULTS_EVERY", func(is string) (err error) {
+			s.every, err = time.ParseDuration(is)
+			return err
+		}},
+		{"HALE_FAULTS_LONGEST", func(is string) (err error) {
+			s.longest, err = time.ParseDuration(is)
+			return err
+		}},
+		{"HALE_FAULTS_ONLY", func(is string) (err error) {
+			s.only, err = regexp.Compile(is)
+			return err
+		}},
+	} {
+		if is := os.Getenv(said.key); is != "" {
+			if err := said.set(is); err != nil {
+				t.Fatalf("%s=%s: %v", said.key, is, err)
+			}
+		}
+	}
+	t.Logf("seed %d: %d machines, for %v", seed, s.machines, s.lasts)
+	s.dice = rand.New(rand.NewPCG(seed, 0))
+	return s
+}
+
+// build starts all of it, and waits until the machines are there.
+func (s *storm) build() {
+	s.beginMembers()
+	for _, name := range s.names {
+		e := &ending{T: s.T, fleets: s.fleets()}
+		if s.first == nil {
+			s.first, s.page = e, e.listen()
+		}
+		e.begin(s.page)
+		s.all[name] = e
+		for _, m := range s.members {
+			s.wires[name] = append(s.wires[name], stretch(s.T, strings.TrimPrefix(m.URL, "http://")))
+		}
+		s.describe(name)
+	}
+	s.Cleanup(s.tell)
+	s.first.feel("well")
+	s.first.write(s.first.path("truth/calls"), "")
+	for _, name := range s.names {
+		s.begin(name)
+	}
+	s.await("the machines are built", time.Duration(s.machines)*time.Second)
+	s.first.feel("slow") // so that calls are under way when something happens
+}
+
+func (s *storm) fleets() int { return max(1, s.machines/100) }
+
+func (s *storm) beginMembers() {
+	s.log = s.file("etcd.log")
+	var dirs [3]string
+	for i := range dirs {
+		dirs[i] = filepath.Join(s.TempDir(), "etcd")
+		if disk := mountDisk(s.T, !s.short); disk != nil {
+			s.disks = append(s.disks, disk)
+			dirs[i] = filepath.Join(disk.Dir, "etcd")
+		}
+	}
+	s.members = etcdtest.Members(s.T, dirs, func(address string) string {
+		w := stretch(s.T, address)
+		s.peers = append(s.peers, w)
+		return w.at
+	})
+	for _, m := range s.members {
+		m.Begin(s.log)
+	}
+	for _, m := range s.members {
+		m.Ready()
+	}
+}
+
+func (s *storm) file(name string) *os.File {
+	f, err := os.Create(filepath.Join(s.TempDir(), name))
+	if err != nil {
+		s.Fatal(err)
+	}
+	s.Cleanup(func() {
+		if text, err := os.ReadFile(f.Name()); err == nil && s.Failed() {
+			s.Logf("%s:\n%s", name, text[max(0, len(text)-10_000):])
+		}
+		_ = f.Close()
+	})
+	return f
+}
+
+// describe writes a server's file.
+func (s *storm) describe(name string) {
+	program := s.first.path("truth.sh")
+	script, err := os.ReadFile("testdata/truth.sh")
+	s.first.must(err)
+	s.first.must(os.WriteFile(program, script, 0o755))
+	var at []string
+	for _, w := range s.wires[name] {
+		at = append(at, strconv.Quote("http://"+w.at))
+	}
+	var b strings.Builder
+	fmt.Fprintf(&b, "state: {etcd: {endpoints: [%s]}}\n", strings.Join(at, ", "))
+	fmt.Fprintf(&b, "providers: {lab: {type: exec, command: [%q], env: {TRUTH: %q}, poll: 2s}}\nfleets:\n", program,
+		s.first.path("truth"))
+	for i := range s.fleets() {
+		fmt.Fprintf(&b, "  f%d:\n    {provider: lab, size: %d, checks: {page: {tcp: {port: %d}, every: 2s}},\n"+
+			"    repair: {steps: [start: {}, recreate: {}], attempts: 100 in 1h, backoff: 0s},\n"+
+			"    limits: {in_repair: %d, brake: {percent: 90%%}}}\n", i, s.machines/s.fleets(), s.page,
+			min(5, s.machines))
+	}
+	s.all[name].write(s.all[name].path("hale.yaml"), b.String())
+}
+
+// begin starts a server.
+func (s *storm) begin(name string) {
+	e := s.all[name]
+	if s.program == "" {
+		e.start("--server", name)
+	} else {
+		e.startProgram(s.program, "--server", name)
+	}
+	s.pids[e.hale.Process.Pid] = name
+}
+
+// well reports whether an active server says that all machines are healthy, and nothing is under way.
+func (s *storm) well() (is bool, said string) {
+	for _, name := range s.names {
+		ctx, cancel := context.WithTimeout(s.Context(), 3*time.Second)
+		status, err := s.all[name].client.Status(ctx)
+		cancel()
+		if err != nil {
+			continue
+		}
+		healthy := s.first.healthy(status)
+		said = fmt.Sprintf("%s: %d of %d machines are healthy", name, healthy, s.machines)
+		busy := slices.ContainsFunc(status.Fleets, func(f api.Fleet) bool { return f.InRepair+f.InBuild > 0 })
+		if is = healthy == s.machines && !busy; is {
+			return is, said
+		}
+	}
+	return false, said
+}
+
+func (s *storm) await(what string, within time.Duration) {
+	s.Helper()
+	limit := time.Now().Add(within + patience)
+	for {
+		is, said := s.well()
+		if is {
+			return
+		}
+		if time.Now().After(limit) {
+			s.Fatalf("not in time: %s; %s", what, said)
+		}
+		pause(s.Context(), 200*time.Millisecond)
+	}
+}
+
+// rage lets machines fail, and faults come, for as long as the storm lasts.
+func (s *storm) rage() {
+	end := time.Now().Add(s.lasts)
+	ctx, stop := context.WithDeadline(s.Context(), end)
+	defer stop()
+	failing := make(chan struct{})
+	dice := rand.New(rand.NewPCG(s.dice.Uint64(), 1))
+	go func() { // ends with ctx
+		defer close(failing)
+		for ctx.Err() == nil {
+			pause(ctx, s.gap(dice))
+			s.failOne(dice)
+		}
+	}()
+	for _, f := range s.faults() {
+		if s.short && ctx.Err() == nil {
+			s.meet(ctx, f)
+		}
+	}
+	for !s.short && ctx.Err() == nil {
+		all := s.faults()
+		s.meet(ctx, all[s.dice.IntN(len(all))])
+		pause(ctx, time.Duration(s.dice.Int64N(int64(20*time.Second))))
+	}
+	stop()
+	<-failing
+}
+
+func (s *storm) meet(ctx context.Context, f calamity) {
+	s.happened[f.name]++
+	s.Logf("%s %s", time.Now().Format(time.TimeOnly), f.name)
+	f.happens(ctx)
+}
+
+// The trace is that of 18,387 failures of SSDs in two years, on 12,033 nodes: a year of it passes in an hour. Shorter
+// storms and smaller fleets have failures more often, so that there are some. The gaps are those of Grid'5000's fit, a
+// Weibull of shape 0.48: failures come in clusters.
+func (s *storm) gap(dice *rand.Rand) time.Duration {
+	perHour := 18_387.0 / 2 * float64(s.machines) / 12_033
+	mean := min(float64(time.Hour)/perHour, float64(10*time.Second))
+	if s.short {
+		mean = float64(time.Second)
+	}
+	if s.every > 0 {
+		mean = float64(s.every)
+	}
+	const shape = 0.48
+	scale := mean / math.Gamma(1+1/shape)
+	return time.Duration(scale * math.Pow(-math.Log(1-dice.Float64()), 1/shape))
+}
+
+// failOne turns a machine off, or has it vanish.
+func (s *storm) failOne(dice *rand.Rand) {
+	files, err := filepath.Glob(s.first.path("truth/instances/*[0-9a-f]"))
+	s.first.must(err)
+	if len(files) == 0 {
+		return
+	}
+	file := files[dice.IntN(len(files))]
+	is, err := os.ReadFile(file)
+	machine := machineOf.FindSubmatch(is)
+	if err != nil || machine == nil {
+		return // it was removed since
+	}
+	s.failed++
+	if dice.IntN(2) == 0 {
+		text := strings.Replace(string(is), `"power":"running"`, `"power":"off"`, 1)
+		s.first.must(os.WriteFile(file+".failing.new", []byte(text), 0o600)) // no listing reads it
+		s.first.must(os.Rename(file+".failing.new", file))
+		return
+	}
+	if err := os.Remove(file); err != nil {
+		return
+	}
+	s.note(vanishes, filepath.Base(file), string(machine[1]))
+}
+
+// note writes what the test did into the provider's record.
+func (s *storm) note(what, id, machine string) {
+	calls, err := os.OpenFile(s.first.path("truth/calls"), os.O_APPEND|os.O_WRONLY, 0)
+	s.first.must(err)
+	_, err = fmt.Fprintf(calls, "%d 0 %s %s %s\n", time.Now().UnixNano(), what, id, machine)
+	s.first.must(errors.Join(err, calls.Close()))
+}
+
+// calm ends all faults, and waits until all is well.
+func (s *storm) calm() {
+	for _, name := range s.names {
+		for _, w := range s.wires[name] {
+			w.there.open()
+			w.way.open()
+		}
+	}
+	s.await("all machines are healthy after the storm", 2*time.Minute+time.Duration(s.machines)*time.Second)
+}
+
+// judgeRecord judges what happened by the provider's record.
+func (s *storm) judgeRecord() {
+	offices := (&wrecker{together: s.together, names: s.names, first: s.first}).offices()
+	calls := callsOf(s.T, s.calls(s.first), s.pids)
+	for _, found := range againstLaws(calls, offices) {
+		s.Error(found)
+	}
+	if !linearizable(calls, offices) {
+		s.Error("there is no order of the calls in which each is the active server's")
+	}
+	has := map[string]int{}
+	for _, is := range s.first.truth() {
+		if m := machineOf.FindStringSubmatch(is); m != nil {
+			has[m[1]]++
+		}
+	}
+	for name, n := range has {
+		if n != 1 {
+			s.Errorf("L1: %s has %d instances", name, n)
+		}
+	}
+	if len(has) != s.machines {
+		s.Errorf("%d machines have an instance, want %d", len(has), s.machines)
+	}
+	s.Logf("%d machines failed, %d offices, %d calls; faults: %v", s.failed, len(offices), len(calls), s.happened)
+}
+
+// startProgram starts another hale than the one that is tested.
+func (e *ending) startProgram(program string, args ...string) {
+	e.run(exec.Command(program, append([]string{"run", e.path("hale.yaml"), "--data-dir", e.path("data"), "--socket",
+		e.path("sock")}, args...)...))
+}
+
+// calamity is a fault.
+type calamity struct {
+	name    string
+	happens func(ctx context.Context)
+}
