@@ -3,10 +3,13 @@ package main
 import (
 	"context"
 	"errors"
+	"flag"
 	"net"
 	"os"
 	"os/exec"
 	"regexp"
+	"runtime"
+	"strconv"
 	"testing"
 	"time"
 
@@ -15,8 +18,12 @@ import (
 	"hale/internal/testbed/etcdtest"
 )
 
-// TestMain makes the real main a command of the scripts.
+// TestMain makes the real main a command of the scripts. More tests than usual go on at once: they wait for leases more
+// than they compute.
 func TestMain(m *testing.M) {
+	if err := flag.Set("test.parallel", strconv.Itoa(2*runtime.NumCPU())); err != nil {
+		panic(err)
+	}
 	testscript.Main(m, map[string]func(){"hale": main, etcdtest.Program: etcdtest.Serve})
 }
 
