@@ -24,6 +24,7 @@ import (
 func Adopt(o *sim.Options, c *config.Config, index int) {
 	o.Spec = c.Fleets[index]
 	o.Spec.Pools = nil // a balancer of which the file says no more lets a machine go at once
+	o.Spec.Checks, o.Spec.Tells = fromOneVantage(o.Spec.Checks), fromOneVantage(o.Spec.Tells)
 	if a := o.Spec.Adopt; a.Selects() {
 		o.Spec.Size = sim.Strangers(a)
 	}
@@ -44,6 +45,15 @@ func Adopt(o *sim.Options, c *config.Config, index int) {
 				Heavier: p.FencePriority[o.Spec.Name]})
 		}
 	}
+}
+
+// fromOneVantage are the checks as the simulated world has them: it is seen from hale's server alone.
+func fromOneVantage(checks []policy.Check) []policy.Check {
+	checks = slices.Clone(checks)
+	for i := range checks {
+		checks[i].Sight = policy.Sight{}
+	}
+	return checks
 }
 
 // tries is how often a host's power, or its access, may be tried to be cut: whatever the methods are, the simulated
