@@ -36,8 +36,8 @@ func TestCluster(t *testing.T) {
 	wreck(t, onEtcd)
 }
 
-// TestClusterOfItsOwn is TestCluster of servers that keep the state themselves, in their own etcd: who is cut off is cut
-// off from the other servers.
+// TestClusterOfItsOwn is TestCluster of servers that keep the state themselves, in their own etcd: who is cut off is
+// cut off from the other servers.
 func TestClusterOfItsOwn(t *testing.T) {
 	t.Parallel()
 	wreck(t, onItsOwn)

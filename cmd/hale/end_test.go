@@ -158,8 +158,13 @@ func (e *ending) write(file, text string) {
 }
 
 func (e *ending) start(args ...string) {
-	e.run(exec.Command(e.program(), append([]string{"run", e.path("hale.yaml"), "--data-dir", e.path("data"), "--socket",
-		e.path("sock")}, args...)...))
+	e.startProgram(e.program(), args...)
+}
+
+// startProgram starts another hale than the one that is tested.
+func (e *ending) startProgram(program string, args ...string) {
+	run := []string{"run", e.path("hale.yaml"), "--data-dir", e.path("data"), "--socket", e.path("sock")}
+	e.run(exec.Command(program, append(run, args...)...))
 }
 
 // run starts a hale.

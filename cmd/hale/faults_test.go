@@ -7,7 +7,6 @@ import (
 	"math"
 	"math/rand/v2"
 	"os"
-	"os/exec"
 	"path/filepath"
 	"regexp"
 	"slices"
@@ -68,7 +67,8 @@ type storm struct {
 
 func newStorm(t *testing.T) *storm {
 	t.Helper()
-	s := &storm{together: &together{T: t, all: map[string]*ending{}}, lasts: 8 * time.Second, machines: 9, short: true, longest: time.Minute,
+	s := &storm{together: &together{T: t, all: map[string]*ending{}},
+		lasts: 8 * time.Second, machines: 9, short: true, longest: time.Minute,
 		names: []string{"hale-a", "hale-b", "hale-c"}, pids: map[int]string{}, wires: map[string][]*wire{},
 		happened: map[string]int{}, program: os.Getenv("HALE_FAULTS_PROGRAM")}
 	seed := uint64(time.Now().UnixNano())
@@ -364,12 +364,6 @@ func (s *storm) judgeRecord() {
 		s.Errorf("%d machines have an instance, want %d", len(has), s.machines)
 	}
 	s.Logf("%d machines failed, %d offices, %d calls; faults: %v", s.failed, len(offices), len(calls), s.happened)
-}
-
-// startProgram starts another hale than the one that is tested.
-func (e *ending) startProgram(program string, args ...string) {
-	e.run(exec.Command(program, append([]string{"run", e.path("hale.yaml"), "--data-dir", e.path("data"), "--socket",
-		e.path("sock")}, args...)...))
 }
 
 // calamity is a fault.

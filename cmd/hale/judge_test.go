@@ -31,8 +31,10 @@ var mistakes = []planted{
 	}, "server is killed"},
 	{"late create not observed", []edit{
 		{"internal/core/repair/recreate.go",
-			"case !known:\n\t\treturn w.observe(r, in.Instance, in.Host)\n\tcase seen.Power == fleet.PowerRunning:\n\t\treturn c.done",
-			"case !known:\n\t\treturn exchange{w, r}.lostCall()\n\tcase seen.Power == fleet.PowerRunning:\n\t\treturn c.done"},
+			"case !known:\n\t\treturn w.observe(r, in.Instance, in.Host)\n" +
+				"\tcase seen.Power == fleet.PowerRunning:\n\t\treturn c.done",
+			"case !known:\n\t\treturn exchange{w, r}.lostCall()\n" +
+				"\tcase seen.Power == fleet.PowerRunning:\n\t\treturn c.done"},
 	}, "server is killed"},
 }
 

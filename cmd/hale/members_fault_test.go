@@ -27,9 +27,9 @@ func (e *ending) onOwnDisk(size string) {
 	})
 }
 
-// The disk of the active server is full: it gives the fleets to another one, and says why. When there is room, it stands
-// by as before. The disk of one that stands by is full to the last byte: the others do not mind, and once there is room
-// it is one of them again.
+// The disk of the active server is full: it gives the fleets to another one, and says why. When there is room, it
+// stands by as before. The disk of one that stands by is full to the last byte: the others do not mind, and once there
+// is room it is one of them again.
 func TestAFullDiskOfOneServer(t *testing.T) {
 	t.Parallel()
 	names := []string{"hale-a", "hale-b", "hale-c"}
@@ -124,8 +124,8 @@ func TestServersAreUpgradedOneAfterTheOther(t *testing.T) {
 	t.Parallel()
 	names := []string{"hale-a", "hale-b", "hale-c"}
 	next := filepath.Join(t.TempDir(), "hale")
-	build := exec.Command("go", "build", "-buildvcs=false", "-tags", "hale_next", "-ldflags", "-X main.version=next", "-o",
-		next, ".")
+	build := exec.Command("go", "build", "-buildvcs=false", "-tags", "hale_next", "-ldflags", "-X main.version=next",
+		"-o", next, ".")
 	if out, err := build.CombinedOutput(); err != nil {
 		t.Fatalf("build the next hale: %v\n%s", err, out)
 	}

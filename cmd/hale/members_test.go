@@ -64,7 +64,7 @@ func lasting(t *testing.T) string {
 	return ""
 }
 
-// unite begins a cluster of servers of the names, all of which run and have a vote. The first one built the fleet.
+// unite starts a cluster with a server of each name. All run and have a vote, and the first one has built the fleet.
 func unite(t *testing.T, names ...string) *allied {
 	t.Helper()
 	a := ally(t, names...)
@@ -224,9 +224,9 @@ func (a *allied) pids() map[int]string {
 	return all
 }
 
-// S16, S28, S54: a server that runs alone becomes the first of a cluster, with its state, and two more join. The active one is
-// killed in the middle of a repair; another one goes on from the stored step, and each machine has one instance. The
-// killed one comes back and stands by.
+// S16, S28, S54: a server that runs alone becomes the first of a cluster, with its state, and two more join. The active
+// one is killed in the middle of a repair; another one goes on from the stored step, and each machine has one instance.
+// The killed one comes back and stands by.
 func TestS16AClusterOfThreeOutlivesOne(t *testing.T) {
 	t.Parallel()
 	names := []string{"hale-a", "hale-b", "hale-c"}

@@ -204,7 +204,8 @@ func (p *powered) order(ctx context.Context, c *api.Client, n int) error {
 
 // hold places a hold that has a name, in place of the one before.
 func (p *powered) hold(ctx context.Context, c *api.Client, n int) error {
-	_, err := c.PutHold(ctx, "power", api.HoldWish{Subject: "f0-3", Reason: strconv.Itoa(n), For: "1h"}, api.HoldChange{})
+	wish := api.HoldWish{Subject: "f0-3", Reason: strconv.Itoa(n), For: "1h"}
+	_, err := c.PutHold(ctx, "power", wish, api.HoldChange{})
 	p.mu.Lock()
 	defer p.mu.Unlock()
 	if err == nil {

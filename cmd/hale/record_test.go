@@ -45,9 +45,9 @@ func callsOf(t *testing.T, lines []string, pids map[int]string) []call {
 	return all
 }
 
-// againstLaws says what of a record is against the laws: a machine of which another instance is built while one is
-// there or may come (L1), an instance that is built or removed twice (L12), and a call of a server that was not the
-// active one (L7).
+// againstLaws returns the calls in the record that break a law: a machine's second instance is built while the first
+// one is there or may come (L1), an instance is built or removed twice (L12), or a server calls that is not the active
+// one (L7).
 func againstLaws(calls []call, offices []office) []string {
 	var found []string
 	complain := func(c call, law, why string) {

@@ -33,7 +33,7 @@ type sky struct {
 // field is the network of the machines, which are all addresses of 10.0.0.0/8 and answer pings.
 const field = "field"
 
-// rise begins with a fleet of three that hale and two satellites see, of which two must agree.
+// rise starts hale, two satellites and a fleet of three machines. Two of these three vantages must agree.
 func rise(t *testing.T) *sky {
 	t.Helper()
 	s := &sky{ending: &ending{T: t, fleets: 1}, holders: map[string]*exec.Cmd{}, eyes: map[string]*exec.Cmd{}}

@@ -13,8 +13,8 @@ import (
 	"hale/internal/testbed/nettest"
 )
 
-// wires are the network between servers that know each other by addresses which lead nowhere else. Each server has a way
-// into it of its own, a proxy, so that it is known who speaks to whom.
+// wires are the network between servers. The address of a server leads nowhere but through these proxies: each server
+// sends through one of its own. So a test knows who speaks to whom, and can cut it.
 type wires struct {
 	*testing.T
 	mu   sync.Mutex
@@ -29,7 +29,8 @@ func wireOf(from, to string) string { return from + ">" + to }
 
 func newWires(t *testing.T) *wires {
 	t.Helper()
-	return &wires{T: t, to: map[string]string{}, of: map[string]string{}, cut: map[string]bool{}, uses: map[net.Conn]string{}}
+	return &wires{T: t, to: map[string]string{}, of: map[string]string{}, cut: map[string]bool{},
+		uses: map[net.Conn]string{}}
 }
 
 // plug gives the server an address in the network, and says where its way into it is.

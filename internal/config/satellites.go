@@ -34,8 +34,8 @@ func satellitesShape() keys.Object[satellitesDraft] {
 			func(s *satellitesDraft) *keys.At[string] { return &s.listen }),
 		keys.May("tls", "Speak TLS. Demanded, unless it listens on this machine alone.", keyPairShape(),
 			func(s *satellitesDraft) *keys.At[keyPairDraft] { return &s.tls }),
-		keys.Must("tokens", "{ams: {file: /etc/hale/ams.token}}", "The satellites, by name, with what each shows: a "+
-			"text that nobody guesses, another one for each (`openssl rand -hex 32`).",
+		keys.Must("tokens", "{ams: {file: /etc/hale/ams.token}}", "The token of each satellite, by the satellite's "+
+			"name. Each has a token of its own, long and random (`openssl rand -hex 32`).",
 			keys.Mapping[keys.SecretRef]{Key: "SATELLITE", Each: keys.Secret(),
 				Names: keys.KeyForm{Noun: "the name of a satellite", Pattern: "^[a-z0-9][a-z0-9-]{0,62}$"}},
 			func(s *satellitesDraft) *keys.At[[]keys.Named[keys.SecretRef]] { return &s.tokens }),

@@ -77,8 +77,8 @@ func compileCluster(s keys.At[stateDraft], f *keys.Finder) Cluster {
 	out := Cluster{Listen: d.listen.Value, Advertise: d.advertise.Value}
 	switch {
 	case s.Given() && !s.Value.cluster.Given() && !s.Value.etcd.Given():
-		f.Add(s.Spot, "does not say where the state is", "write cluster: or etcd:, or take the key away: then the state "+
-			"is in the data folder")
+		f.Add(s.Spot, "does not say where the state is", "write cluster: or etcd:, or take the key away: then the "+
+			"state is in the data folder")
 	case s.Value.cluster.Given() && s.Value.etcd.Given():
 		f.Add(s.Value.cluster.Spot, "says that the state is in a cluster of hale's own, and in etcd servers, too",
 			"take one of them away")

@@ -269,9 +269,10 @@ func Restore(ctx context.Context, o RestoreOptions) (api.Restored, error) {
 func restoreCluster(ctx context.Context, o RestoreOptions, out *api.Restored,
 	fill func(context.Context, state.Store) error) error {
 	if !o.Force {
-		return fault.New(fault.Conflict, "app.restore", o.DataDir, errors.New("it is that of a server of a cluster: with "+
-			"--force this server becomes the first one of a new cluster, with the backup's state; stop all others first, "+
-			"and have them join again afterwards (docs/guide/cluster.md)"))
+		return fault.New(fault.Conflict, "app.restore", o.DataDir, errors.New("it is that of a server of a cluster: "+
+			"with "+
+			"--force this server becomes the first one of a new cluster, with the backup's state; stop all others "+
+			"first, and have them join again afterwards (docs/guide/cluster.md)"))
 	}
 	begun, err := members.Restore(ctx, members.Here{DataDir: o.DataDir, Version: o.Version, Logger: o.Logger}, fill)
 	out.Aside, out.Done = begun.Aside, err == nil

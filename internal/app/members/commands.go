@@ -51,8 +51,8 @@ func Init(ctx context.Context, h Here, c config.Cluster, name string) (Begun, er
 	}
 	switch p, err := papers.Read(h.DataDir); {
 	case err == nil:
-		return Begun{}, fault.New(fault.Conflict, op, h.DataDir, fmt.Errorf("this server is %s of a cluster already; hale "+
-			"server invite NAME invites another one", p.Name))
+		return Begun{}, fault.New(fault.Conflict, op, h.DataDir, fmt.Errorf("this server is %s of a cluster already; "+
+			"hale server invite NAME invites another one", p.Name))
 	case !fault.Is(err, fault.NotFound):
 		return Begun{}, err
 	}
@@ -105,12 +105,15 @@ func Renew(ctx context.Context, h Here) (Begun, error) {
 		cancel()
 		switch {
 		case err == nil && is.Led:
-			return Begun{}, fault.New(fault.Conflict, op, p.Name, fmt.Errorf("%s at %s answers, and the cluster has its "+
+			return Begun{}, fault.New(fault.Conflict, op, p.Name, fmt.Errorf("%s at %s answers, and the cluster has "+
+				"its "+
 				"majority: a second cluster would do everything twice. If this server is out of it, say hale server "+
 				"replace %s there", is.Name, at, p.Name))
 		case err == nil:
-			return Begun{}, fault.New(fault.Conflict, op, p.Name, fmt.Errorf("%s at %s answers: stop it first, and see "+
-				"that it does not start again; its copy of the state may be the newer one (it has %d entries of the log)",
+			return Begun{}, fault.New(fault.Conflict, op, p.Name, fmt.Errorf("%s at %s answers: stop it first, and "+
+				"see "+
+				"that it does not start again; its copy of the state may be the newer one (it has %d entries of the "+
+				"log)",
 				is.Name, at, is.Committed))
 		}
 	}
@@ -230,7 +233,9 @@ func (h Here) local() (door.Client, *papers.Papers, error) {
 }
 
 // anywhere asks this server, and where it does not answer, the others.
-func anywhere[A any](ctx context.Context, h Here, call func(context.Context, door.Client, string) (A, error)) (A, error) {
+func anywhere[A any](
+	ctx context.Context, h Here, call func(context.Context, door.Client, string) (A, error),
+) (A, error) {
 	var none A
 	c, p, err := h.local()
 	if err != nil {
@@ -280,8 +285,8 @@ func Leave(ctx context.Context, h Here) (string, error) {
 	defer cancel()
 	err = c.Leave(ctx, near(p.Listen))
 	if fault.Is(err, fault.Transient) && etcd.UserOf(h.DataDir) == "" {
-		return p.Name, fault.New(fault.Transient, "cluster.leave", p.Name, fmt.Errorf("hale does not run here, so that it "+
-			"cannot leave: start it, or say hale server replace %s on another server", p.Name))
+		return p.Name, fault.New(fault.Transient, "cluster.leave", p.Name, fmt.Errorf("hale does not run here, so "+
+			"that it cannot leave: start it, or say hale server replace %s on another server", p.Name))
 	}
 	return p.Name, err
 }

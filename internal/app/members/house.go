@@ -124,7 +124,8 @@ func Unread(ctx context.Context, store state.Store) (string, error) {
 	}
 	for name, r := range all {
 		if r.Format < format.Current() {
-			return fmt.Sprintf("it would bring the state from format %d to %d, which %s (hale %s) does not read: upgrade "+
+			return fmt.Sprintf("it would bring the state from format %d to %d, which %s (hale %s) does not read: "+
+				"upgrade "+
 				"that server first, or let it go with hale server replace %s", mark.Format, format.Current(), name,
 				r.Version, name), nil
 		}
@@ -153,8 +154,8 @@ func taken(ctx context.Context, store *etcd.Own, name string) error {
 	if !known && !slices.ContainsFunc(store.Servers(), func(p etcd.Peer) bool { return p.Name == name }) {
 		return nil
 	}
-	return fault.New(fault.Conflict, "cluster.name", name, fmt.Errorf("a server called %s is in the cluster already (%s): "+
-		"take another name; if that server is lost, say hale server replace %s", name, is.Address, name))
+	return fault.New(fault.Conflict, "cluster.name", name, fmt.Errorf("a server called %s is in the cluster already "+
+		"(%s): take another name; if that server is lost, say hale server replace %s", name, is.Address, name))
 }
 
 // Invite implements door.House.
@@ -215,8 +216,8 @@ func (m *Member) Join(ctx context.Context, q door.JoinRequest) (door.JoinAnswer,
 		return door.JoinAnswer{}, err
 	}
 	if q.Format < mark.Format {
-		return door.JoinAnswer{}, fault.New(fault.Unsupported, op, q.Name, fmt.Errorf("hale %s on the new server reads "+
-			"formats of the state up to %d, and it is of format %d: install hale %s there", q.Version, q.Format,
+		return door.JoinAnswer{}, fault.New(fault.Unsupported, op, q.Name, fmt.Errorf("hale %s on the new server "+
+			"reads formats of the state up to %d, and it is of format %d: install hale %s there", q.Version, q.Format,
 			mark.Format, m.Version))
 	}
 	if err := taken(ctx, store, q.Name); err != nil {
@@ -389,14 +390,14 @@ func (m *Member) Replace(ctx context.Context, q door.InviteRequest) (door.Invite
 	is, known := found.records[q.Name]
 	switch {
 	case !known:
-		return door.Invited{}, fault.New(fault.NotFound, op, q.Name, fmt.Errorf("there is no server %s in the cluster: "+
-			"hale server list has them; hale server invite %s adds one", q.Name, q.Name))
+		return door.Invited{}, fault.New(fault.NotFound, op, q.Name, fmt.Errorf("there is no server %s in the "+
+			"cluster: hale server list has them; hale server invite %s adds one", q.Name, q.Name))
 	case q.Name == m.Name():
 		return door.Invited{}, fault.New(fault.Invalid, op, q.Name, errors.New("this is the server itself: say it on "+
 			"another one, or hale server leave here"))
 	case found.answers(q.Name):
-		return door.Invited{}, fault.New(fault.Conflict, op, q.Name, fmt.Errorf("%s answers: say hale server leave there, "+
-			"or stop it first", q.Name))
+		return door.Invited{}, fault.New(fault.Conflict, op, q.Name, fmt.Errorf("%s answers: say hale server leave "+
+			"there, or stop it first", q.Name))
 	}
 	if err := found.without(q.Name); err != nil {
 		return door.Invited{}, err

@@ -129,11 +129,11 @@ func (f survey) without(name string) error {
 	all, up := f.votes(name)
 	switch {
 	case all == 0:
-		return fault.New(fault.Conflict, op, name, fmt.Errorf("%s is the only server with a vote: nobody would have the "+
-			"state; to end hale for good, stop it", name))
+		return fault.New(fault.Conflict, op, name, fmt.Errorf("%s is the only server with a vote: nobody would have "+
+			"the state; to end hale for good, stop it", name))
 	case up < all/2+1:
-		return fault.New(fault.Conflict, op, name, fmt.Errorf("of the %d servers that would be left %d answer, and the "+
-			"majority would be lost: bring the others up first (hale server list says which)", all, up))
+		return fault.New(fault.Conflict, op, name, fmt.Errorf("of the %d servers that would be left %d answer, and "+
+			"the majority would be lost: bring the others up first (hale server list says which)", all, up))
 	}
 	return nil
 }
@@ -164,8 +164,8 @@ func (m *Member) Servers(ctx context.Context) (door.Servers, error) {
 	out := door.Servers{Cluster: m.papers.Cluster, Majority: true}
 	f, err := m.look(ctx, store)
 	if err != nil {
-		out.Majority, out.Unknown = false, "the majority of the servers is out of touch: none can store anything, so none "+
-			"acts ("+fault.Plain(err)+")"
+		out.Majority, out.Unknown = false, "the majority of the servers is out of touch: none can store anything, so "+
+			"none acts ("+fault.Plain(err)+")"
 	}
 	offices := map[string]office{}
 	if err == nil {

@@ -67,15 +67,16 @@ func New(o Options) (*Member, error) {
 	const op = "cluster.begin"
 	p, err := papers.Read(o.DataDir)
 	if fault.Is(err, fault.NotFound) {
-		return nil, fault.New(fault.NotFound, op, o.DataDir, errors.New("this server is in no cluster yet: hale server "+
-			"init begins one, with the state that is in the data folder, and hale server join joins one by an "+
+		return nil, fault.New(fault.NotFound, op, o.DataDir, errors.New("this server is in no cluster yet: hale "+
+			"server init begins one, with the state that is in the data folder, and hale server join joins one by an "+
 			"invitation"))
 	}
 	if err != nil {
 		return nil, err
 	}
 	if p.Advertise != o.Cluster.Advertise {
-		return nil, fault.New(fault.Invalid, op, o.DataDir, fmt.Errorf("the other servers reach this one at %s, and its "+
+		return nil, fault.New(fault.Invalid, op, o.DataDir, fmt.Errorf("the other servers reach this one at %s, and "+
+			"its "+
 			"configuration says %s (state.cluster): an address does not change in place; hale server replace %s on "+
 			"another server, and hale server join --force here, give it the new one", p.Advertise,
 			o.Cluster.Advertise, p.Name))
@@ -293,8 +294,8 @@ func (m *Member) others(ctx context.Context) (map[string]string, error) {
 		return nil, nil //nolint:nilnil // it needs none
 	}
 	if len(m.papers.Others) == 0 {
-		return nil, fault.New(fault.Permanent, "cluster.begin", m.DataDir, fmt.Errorf("its state is gone, and it was the "+
-			"only server of its cluster: bring the state back with hale restore BACKUP --force"))
+		return nil, fault.New(fault.Permanent, "cluster.begin", m.DataDir, fmt.Errorf("its state is gone, and it was "+
+			"the only server of its cluster: bring the state back with hale restore BACKUP --force"))
 	}
 	var problems []error
 	for _, at := range m.papers.Others {
@@ -346,8 +347,8 @@ func (m *Member) Connect(ctx context.Context) (*etcd.Own, error) {
 	}
 	if is, listed := store.Self(); listed && is.Learner { // which it knows once it has read what they say
 		if err := store.Promote(ctx); err != nil {
-			return nil, fault.New(fault.Transient, op, m.Name(), fmt.Errorf("it copies the state, and has no vote yet; if "+
-				"this lasts, do the others reach it at %s? (%w)", m.papers.Advertise, err))
+			return nil, fault.New(fault.Transient, op, m.Name(), fmt.Errorf("it copies the state, and has no vote "+
+				"yet; if this lasts, do the others reach it at %s? (%w)", m.papers.Advertise, err))
 		}
 	}
 	err := m.register(ctx, store)

@@ -149,7 +149,8 @@ func (c caller) invited(name string, i door.Invited, err error) error {
 		return err
 	}
 	fmt.Fprintln(c.Out, i.Text)
-	fmt.Fprintf(c.Err, "This is a secret, and lets one server join as %s for %s. On that server: hale server join FILE\n",
+	fmt.Fprintf(c.Err, "This is a secret, and lets one server join as %s for %s. On that server: hale server join "+
+		"FILE\n",
 		name, prose.Span(time.Until(i.Expires).Round(time.Minute)))
 	return nil
 }
@@ -181,8 +182,8 @@ func (c caller) join() *cobra.Command {
 			if err != nil {
 				return err
 			}
-			fmt.Fprintf(c.Out, "This server is %s of the cluster, at %s. Start hale here: it copies the state, and then "+
-				"has a vote.\n", b.Name, b.Address)
+			fmt.Fprintf(c.Out, "This server is %s of the cluster, at %s. Start hale here: it copies the state, and "+
+				"then has a vote.\n", b.Name, b.Address)
 			if b.Aside != "" {
 				fmt.Fprintf(c.Out, "The state that was here is in %s.\n", b.Aside)
 			}
@@ -197,11 +198,12 @@ func (c caller) join() *cobra.Command {
 // longestInvitation is far above what one has.
 const longestInvitation = 64 << 10
 
-// readInvitation reads the text from the file. Arguments are seen by everybody on the machine, so that a secret is none.
+// readInvitation reads the text from the file. Arguments are seen by everybody on the machine, so that a secret is
+// none.
 func readInvitation(in io.Reader, file string) (string, error) {
 	if strings.HasPrefix(file, invitation.Prefix) {
-		return "", command.Usage(errors.New("write the invitation to a file, or have it come from standard input (-): as " +
-			"an argument everybody on this machine can read it, so make a new one (hale server invite)"))
+		return "", command.Usage(errors.New("write the invitation to a file, or have it come from standard input " +
+			"(-): as an argument everybody on this machine can read it, so make a new one (hale server invite)"))
 	}
 	if file != "-" {
 		f, err := os.Open(file)
@@ -231,8 +233,8 @@ func (c caller) leave() *cobra.Command {
 			if err != nil {
 				return err
 			}
-			fmt.Fprintf(c.Out, "%s has left the cluster, and hale ends here. Its copy of the state is put aside in the data "+
-				"folder.\n", name)
+			fmt.Fprintf(c.Out, "%s has left the cluster, and hale ends here. Its copy of the state is put aside in "+
+				"the data folder.\n", name)
 			return nil
 		}),
 	}

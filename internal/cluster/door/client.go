@@ -118,8 +118,8 @@ func unreached(at string, err error) error {
 			"or one of the clocks is wrong: %w", alert))
 	}
 	if errors.As(err, new(tls.RecordHeaderError)) {
-		return fault.New(fault.Transient, op, at, errors.New("what answers there does not speak TLS: is it hale's port? "+
-			"(state.cluster.advertise)"))
+		return fault.New(fault.Transient, op, at, errors.New("what answers there does not speak TLS: is it hale's "+
+			"port? (state.cluster.advertise)"))
 	}
 	if errors.Is(err, unix.ECONNREFUSED) {
 		return fault.New(fault.Transient, op, at, errors.New("nothing listens there: is hale running there, and "+

@@ -88,7 +88,8 @@ func TestTheDoorOpensToServersOfTheCluster(t *testing.T) {
 	if err != nil {
 		t.Fatal(err)
 	}
-	host, friend, gone, other := server(t, ours, "a"), server(t, ours, "b"), server(t, ours, "c"), server(t, theirs, "x")
+	host, friend, gone := server(t, ours, "a"), server(t, ours, "b"), server(t, ours, "c")
+	other := server(t, theirs, "x")
 	h := &house{gone: gone.ID}
 	at := opened(t, host, h)
 

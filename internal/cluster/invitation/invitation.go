@@ -45,8 +45,8 @@ func NewSecret() string { return rand.Text() + rand.Text() }
 func (i Invitation) Keep() Kept { return Kept{Hash: hashOf(i.Secret), Expires: i.Expires} }
 
 // ErrUnknown is why a server is not let in: the cluster has no such invitation, or no more.
-var ErrUnknown = errors.New("the cluster knows of no such invitation: it was used, another one for the same name took " +
-	"its place, or the server was never invited; make a new one with hale server invite")
+var ErrUnknown = errors.New("the cluster knows of no such invitation: it was used, another one for the same name " +
+	"took its place, or the server was never invited; make a new one with hale server invite")
 
 // Opens is nil if the secret is the kept invitation's, and it has not ended.
 func (k Kept) Opens(secret string, now time.Time) error {
@@ -83,7 +83,8 @@ var errCut = errors.New("the invitation is not whole: copy it again, from hale-i
 func Parse(text string) (Invitation, error) {
 	body, is := strings.CutPrefix(strings.TrimSpace(text), Prefix)
 	if !is {
-		return Invitation{}, errors.New("this is no invitation: hale server invite, on a server of the cluster, makes one")
+		return Invitation{}, errors.New("this is no invitation: hale server invite, on a server of the cluster, " +
+			"makes one")
 	}
 	at := strings.LastIndexByte(body, '-')
 	if at < 0 {

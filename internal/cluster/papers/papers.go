@@ -1,5 +1,5 @@
-// Package papers keeps what a server shows to the other servers of its cluster: who it is, the certificate that says so,
-// and the authority by which it knows the others. They lie in a folder of the data folder, for their owner only.
+// Package papers keeps what a server shows to the other servers of its cluster: who it is, the certificate that says
+// so, and the authority by which it knows the others. They lie in a folder of the data folder, for their owner only.
 //
 // It promises that the papers appear as a whole or not at all, that a certificate is renewed long before it ends, and
 // that one that has ended is no way of no return: each server has the authority, and signs itself a new one.
@@ -119,7 +119,8 @@ func Read(dataDir string) (*Papers, error) {
 		p.Authority, err = ReadAuthority(certificate, key)
 	}
 	if err != nil {
-		return nil, fault.New(fault.Permanent, op, dataDir, fmt.Errorf("its papers in %s cannot be read: %w", p.dir, err))
+		return nil, fault.New(fault.Permanent, op, dataDir,
+			fmt.Errorf("its papers in %s cannot be read: %w", p.dir, err))
 	}
 	return p, nil
 }

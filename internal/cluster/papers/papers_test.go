@@ -95,7 +95,8 @@ func TestPapersCountOnceTheyAreSettled(t *testing.T) {
 	}
 }
 
-// S28: a certificate is renewed when a third of its time is left, and after its end, too; and when its files do not fit.
+// S28: a certificate is renewed when a third of its time is left, and after its end, too; and when its files do not
+// fit.
 func TestS28ACertificateIsRenewed(t *testing.T) {
 	t.Parallel()
 	now := time.Now()

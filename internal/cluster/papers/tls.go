@@ -10,8 +10,8 @@ import (
 	"hale/internal/doorway"
 )
 
-// Serving is how this server speaks TLS with who comes to its door. Who shows no certificate comes in, too, for a server
-// that is about to join has none: see Shown.
+// Serving is how this server speaks TLS with who comes to its door. Who shows no certificate comes in, too, for a
+// server that is about to join has none: see Shown.
 func (p *Papers) Serving() *tls.Config {
 	pair := doorway.Pair(p.CertificateFile(), p.KeyFile())
 	return &tls.Config{
@@ -48,8 +48,8 @@ func Invited(fingerprint string, now func() time.Time) *tls.Config {
 	}
 }
 
-// verifyShown wants that the first certificate is a server's, signed by the authority of the fingerprint, which is shown
-// with it.
+// verifyShown wants that the first certificate is a server's, signed by the authority of the fingerprint, which is
+// shown with it.
 func verifyShown(shown []*x509.Certificate, fingerprint string, now time.Time) error {
 	for _, cert := range shown[min(1, len(shown)):] {
 		if FingerprintOf(cert) != fingerprint {

@@ -60,8 +60,8 @@ type View struct {
 	FreshID  fleet.InstanceID // a random id that was never used
 }
 
-// Asked is what a question on demand came to: when it was asked, whether a check was down by it, and whether the machine
-// answered any, well or not.
+// Asked is what a question on demand came to: when it was asked, whether a check was down by it, and whether the
+// machine answered any, well or not.
 type Asked struct {
 	At    fleet.Instant
 	Down  bool

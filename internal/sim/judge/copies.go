@@ -64,7 +64,8 @@ func (j *Judge) belief(machine string) *belief.Machine {
 func (j *Judge) uncopied(c *world.Call) {
 	step, m := j.copying(), j.belief(c.Mark.Machine)
 	if c.Op != world.Delete && c.Op != world.Rebuild || step == nil || step.OnFailure == policy.OnFailureContinue ||
-		len(step.For) > 0 || m == nil || m.Repair == nil || m.Repair.Kind != belief.RepairHeal || m.Repair.Rung == belief.NoRung ||
+		len(step.For) > 0 || m == nil || m.Repair == nil || m.Repair.Kind != belief.RepairHeal ||
+		m.Repair.Rung == belief.NoRung ||
 		string(m.Repair.Target.ID) != c.ID {
 		return
 	}

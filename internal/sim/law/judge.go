@@ -115,7 +115,8 @@ func New(court Court, f Fleet, t *Tally) *Judge {
 	return &Judge{
 		Fleet: f, court: court, tally: t, personal: map[string]bool{}, parked: map[string]bool{},
 		stops:  map[string]time.Duration{},
-		chores: map[string]fleet.OrderKind{}, unread: map[string]bool{}, unshown: map[string]bool{}, lost: map[string]bool{},
+		chores: map[string]fleet.OrderKind{}, unread: map[string]bool{}, unshown: map[string]bool{},
+		lost:   map[string]bool{},
 		willed: map[string]time.Duration{}, rests: map[string]bool{},
 		reset: map[string]time.Duration{}, given: map[string]time.Duration{}, told: map[string]time.Duration{},
 		shelf: map[string]time.Duration{}, contents: map[heldDisk]uint64{},

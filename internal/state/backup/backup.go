@@ -1,9 +1,9 @@
 // Package backup puts what a store holds into a stream of bytes, and takes it out again.
 //
 // It promises that what is in the stream is what the store held at one revision, without what lives by a lease or is of
-// one cluster of servers, without history, and without anything that the store does not hold; and that a stream which was cut off, changed, or made by
-// a hale that writes another layout, is found out as such before its end is believed. It knows neither files nor
-// folders.
+// one cluster of servers, without history, and without anything that the store does not hold; and that a stream which
+// was cut off, changed, or made by a hale that writes another layout, is found out as such before its end is believed.
+// It knows neither files nor folders.
 //
 // The stream is compressed by gzip. In it are lines of JSON: the Header, then each entry with its value in base64, then
 // an end with the number of entries and the SHA-256 of all lines before. So zcat and jq read it. Instead of an end

@@ -134,8 +134,8 @@ func Belong(ctx context.Context, opts Options, m Membership) (*Own, error) {
 	return o, nil
 }
 
-// changes begins to watch, and ends with an error when the cluster has had no leader for a while: the server would go on
-// in silence.
+// changes begins to watch, and ends with an error when the cluster has had no leader for a while: the server would go
+// on in silence.
 func (o *Own) changes(ctx context.Context, prefix string, after int64) (next, error) {
 	ctx, end := context.WithCancel(ctx)
 	stream := o.member.etcd.Server.Watchable().NewWatchStream()

@@ -19,8 +19,8 @@ const (
 	wasteWorthwhile   = 64 << 20         // bytes of free pages below which a defragmentation is not worth its pause
 )
 
-// keepHouse makes room once a minute, and soon when the quota is near. It also syncs the names of the files that etcd made
-// or replaced since, as its snapshots.
+// keepHouse makes room once a minute, and soon when the quota is near. It also syncs the names of the files that etcd
+// made or replaced since, as its snapshots.
 func (s *Store) keepHouse() {
 	regular := time.NewTicker(housekeepingEvery)
 	defer regular.Stop()

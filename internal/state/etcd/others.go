@@ -71,8 +71,8 @@ func (o *Own) Progress() Progress {
 }
 
 // errUnready is why the servers of a cluster do not change now.
-var errUnready = errors.New("not all servers of the cluster have been in touch for five seconds, or another change is " +
-	"under way")
+var errUnready = errors.New("not all servers of the cluster have been in touch for five seconds, or another change " +
+	"is under way")
 
 // changed explains why the servers of the cluster did not change.
 func (o *Own) changed(ctx context.Context, err error, op, subject string) error {

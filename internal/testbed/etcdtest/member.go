@@ -98,7 +98,8 @@ func Members(t testing.TB, dirs [3]string, via func(address string) string) []*M
 	var all []*Member
 	var cluster []string
 	for i, dir := range dirs {
-		m := &Member{Name: string(rune('a' + i)), Dir: dir, Peer: nettest.Free(t), URL: "http://" + nettest.Free(t), t: t}
+		m := &Member{Name: string(rune('a' + i)), Dir: dir, Peer: nettest.Free(t),
+			URL: "http://" + nettest.Free(t), t: t}
 		if m.Via = m.Peer; via != nil {
 			m.Via = via(m.Peer)
 		}

@@ -183,7 +183,8 @@ func TestAProgramLosesPower(t *testing.T) {
 	if err != nil {
 		t.Fatal(err)
 	}
-	shell(t, m, `mkdir a; printf one >a/synced; sync a/synced a .; printf two >>a/synced; printf x >a/lost; sync a/lost`)
+	shell(t, m, `mkdir a; printf one >a/synced; sync a/synced a .; printf two >>a/synced
+			printf x >a/lost; sync a/lost`)
 	if got := shell(t, m, `cat a/synced; ls a`); got != "onetwolost\nsynced" {
 		t.Errorf("before the cut: %q", got)
 	}

@@ -69,7 +69,8 @@ func (m *Mounted) mount() error {
 		RootStableAttr: &fs.StableAttr{Mode: fuse.S_IFDIR, Ino: uint64(root)},
 		MountOptions: fuse.MountOptions{
 			FsName: "powercut", Name: "powercut", DirectMountStrict: true, DisableXAttrs: true, MaxWrite: 1 << 20,
-			Logger: slog.NewLogLogger(slog.DiscardHandler, slog.LevelInfo), // it tells of what the kernel asks for and does without
+			// It tells of what the kernel asks for and does without.
+			Logger: slog.NewLogLogger(slog.DiscardHandler, slog.LevelInfo),
 		},
 	})
 	return err
@@ -214,7 +215,8 @@ func (n *node) Setattr(_ context.Context, _ fs.FileHandle, in *fuse.SetAttrIn, o
 	return n.attributes(n.is, &out.Attr)
 }
 
-// Open implements fs.NodeOpener. What was read stays in the kernel's memory: nobody changes it but by way of the kernel.
+// Open implements fs.NodeOpener. What was read stays in the kernel's memory: nobody changes it but by way of the
+// kernel.
 func (n *node) Open(_ context.Context, flags uint32) (fs.FileHandle, uint32, syscall.Errno) {
 	return nil, fuse.FOPEN_KEEP_CACHE, n.disk.use(n.is, func(i *item) syscall.Errno {
 		if flags&unix.O_TRUNC != 0 {
