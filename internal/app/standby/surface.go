@@ -3,14 +3,13 @@ package standby
 import (
 	"context"
 	"encoding/json"
-	"errors"
 	"net"
 	"net/http"
 	"sync"
 	"time"
 
 	"hale/api"
-	"hale/internal/defect"
+	"hale/internal/doorway"
 )
 
 // standing is for what a server waits.
@@ -55,23 +54,5 @@ func Answer(ctx context.Context, l net.Listener, waits func() string) error {
 			w.WriteHeader(p.Status)
 			_ = json.NewEncoder(w).Encode(p)
 		})}
-	serving, stop := context.WithCancel(ctx)
-	ended := make(chan error, 1)
-	go func() { // ends with serving
-		ended <- defect.Try(func() error {
-			<-serving.Done()
-			ending, cancel := context.WithTimeout(context.WithoutCancel(ctx), endsWithin)
-			defer cancel()
-			if err := srv.Shutdown(ending); err != nil {
-				return srv.Close() // who still asks is cut off
-			}
-			return nil
-		})
-	}()
-	err := srv.Serve(l)
-	stop()
-	if errors.Is(err, http.ErrServerClosed) {
-		err = nil
-	}
-	return errors.Join(err, <-ended)
+	return doorway.Serve(ctx, srv, l, endsWithin)
 }

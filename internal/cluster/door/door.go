@@ -9,7 +9,6 @@ import (
 	"context"
 	"crypto/tls"
 	"encoding/json"
-	"errors"
 	"fmt"
 	"io"
 	"log/slog"
@@ -20,6 +19,7 @@ import (
 	"hale/internal/cluster/papers"
 	"hale/internal/core/fault"
 	"hale/internal/defect"
+	"hale/internal/doorway"
 )
 
 // House is what is behind the door. Errors are of package fault; their cause is told.
@@ -77,27 +77,10 @@ func Listen(ctx context.Context, address string) (net.Listener, error) {
 func Serve(ctx context.Context, l net.Listener, o Options) error {
 	d := door{Options: o}
 	srv := &http.Server{Handler: defect.Handler(d.handler(), o.Panics, "door"), ReadHeaderTimeout: headersWithin,
-		TLSConfig: o.Papers.Serving(), ErrorLog: slog.NewLogLogger(o.Logger.Handler(), slog.LevelDebug),
+		ErrorLog:     slog.NewLogLogger(o.Logger.Handler(), slog.LevelDebug),
 		TLSNextProto: map[string]func(*http.Server, *tls.Conn, http.Handler){}} // etcd's streams are of HTTP/1.1
-	serving, stop := context.WithCancel(ctx)
-	ended := make(chan error, 1)
-	go func() { // ends with serving
-		ended <- defect.Try(func() error {
-			<-serving.Done()
-			ending, cancel := context.WithTimeout(context.WithoutCancel(ctx), endsWithin)
-			defer cancel()
-			if err := srv.Shutdown(ending); err != nil {
-				return srv.Close() // etcd's streams never end by themselves
-			}
-			return nil
-		})
-	}()
-	err := srv.ServeTLS(l, "", "")
-	stop()
-	if errors.Is(err, http.ErrServerClosed) {
-		err = nil
-	}
-	return errors.Join(err, <-ended)
+	// etcd's streams never end by themselves.
+	return doorway.Serve(ctx, srv, tls.NewListener(l, o.Papers.Serving()), endsWithin)
 }
 
 type door struct{ Options }

@@ -2,7 +2,6 @@ package bulkprobe
 
 import (
 	"context"
-	"sync/atomic"
 	"time"
 
 	"hale/internal/core/fleet"
@@ -24,10 +23,8 @@ type Ordinary interface {
 type Engine struct {
 	pool     *Pool
 	ordinary Ordinary
-	commands chan command
+	turns    *probe.Turns[*register]
 	reports  chan probe.Report
-	begun    atomic.Bool
-	ended    chan struct{}
 }
 
 var (
@@ -37,27 +34,21 @@ var (
 	_ probe.Measurer = (*Engine)(nil)
 )
 
-// command is work on the register by another goroutine than Run's.
-type command struct {
-	do   func(r *register)
-	done chan struct{}
-}
-
 // Engine makes an engine over the pool's shards and the ordinary one, which its Run runs.
 func (p *Pool) Engine(ordinary Ordinary) *Engine {
 	return &Engine{
 		pool: p, ordinary: ordinary,
-		commands: make(chan command), reports: make(chan probe.Report), ended: make(chan struct{}),
+		turns: probe.NewTurns[*register](), reports: make(chan probe.Report),
 	}
 }
 
 // Run works until ctx ends, and then ends all targets. The pool must run meanwhile. It returns what the ordinary
 // engine's Run returns.
 func (e *Engine) Run(ctx context.Context) error {
-	if !e.begun.CompareAndSwap(false, true) {
+	if !e.turns.Begin() {
 		return errRunTwice
 	}
-	defer close(e.ended)
+	defer e.turns.End()
 	r := newRegister(e.pool, e.ordinary)
 	defer r.close()
 	ordinary := make(chan error, 1)
@@ -83,9 +74,8 @@ func (e *Engine) await(ctx context.Context, r *register) {
 	case <-ctx.Done():
 	case <-r.box.bell:
 		r.hear()
-	case c := <-e.commands:
-		c.do(r)
-		close(c.done)
+	case turn := <-e.turns.Next():
+		turn.Take(r)
 	case u := <-usual:
 		r.pass(u)
 	case reports <- report:
@@ -93,33 +83,23 @@ func (e *Engine) await(ctx context.Context, r *register) {
 	}
 }
 
-// order has Run do something with the register. It does nothing when Run has ended.
-func (e *Engine) order(do func(r *register)) {
-	c := command{do, make(chan struct{})}
-	select {
-	case e.commands <- c:
-		<-c.done
-	case <-e.ended:
-	}
-}
-
 // Set implements probe.Engine. The first probes of more than 100 new or changed targets are spread over their interval,
 // at most one second. A target with another instance counts as changed. A target that was removed and is set again
 // counts its edges from 1 again: give it a new epoch.
 func (e *Engine) Set(targets ...probe.Target) {
-	e.order(func(r *register) { r.set(targets, time.Now()) })
+	e.turns.Do(func(r *register) { r.set(targets, time.Now()) })
 }
 
 // Remove implements probe.Engine.
 func (e *Engine) Remove(ids ...probe.ID) {
-	e.order(func(r *register) { r.remove(ids) })
+	e.turns.Do(func(r *register) { r.remove(ids) })
 }
 
 // Standings implements probe.Engine. It returns each target's latest edge, delivered or not; a target without any has
 // Seq 0. It is empty when Run has ended.
 func (e *Engine) Standings() []probe.Edge {
 	var edges []probe.Edge
-	e.order(func(r *register) { edges = r.standings() })
+	e.turns.Do(func(r *register) { edges = r.standings() })
 	return edges
 }
 

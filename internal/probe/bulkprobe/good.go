@@ -30,7 +30,7 @@ type told[A any] struct {
 func ask[A any](ctx context.Context, e *Engine, ids []probe.ID, say func(*shard, *target, *plan) (A, bool),
 	take func(probe.ID, A)) {
 	answers, asked := make(chan told[A], len(ids)), 0
-	e.within(ctx, func(r *register) {
+	e.turns.DoWithin(ctx, func(r *register) {
 		for _, id := range ids {
 			i := r.index.find(id)
 			if i == none || r.records.at(i).handle == none {
@@ -85,17 +85,6 @@ func (e *Engine) Measured(ctx context.Context, ids ...probe.ID) map[probe.ID]pro
 		}, t.tally.row > 0 // the last result that said something was good
 	}, func(id probe.ID, m probe.Measure) { out[id] = m })
 	return out
-}
-
-// within is order, for who waits no longer than until ctx ends.
-func (e *Engine) within(ctx context.Context, do func(r *register)) {
-	c := command{do, make(chan struct{})}
-	select {
-	case e.commands <- c:
-		<-c.done
-	case <-e.ended:
-	case <-ctx.Done():
-	}
 }
 
 // towardsUp is how many good answers count towards making it up.

@@ -52,13 +52,13 @@ func (e *Engine) Log(machine fleet.MachineName, each func(probe.Single)) (stop f
 		theirs = able.Log(machine, each)
 	}
 	number := 0
-	e.order(func(r *register) {
+	e.turns.Do(func(r *register) {
 		number = r.log.Add(machine, each)
 		r.eavesdrop(machine, true)
 	})
 	return sync.OnceFunc(func() {
 		theirs()
-		e.order(func(r *register) {
+		e.turns.Do(func(r *register) {
 			if r.log.Remove(machine, number) {
 				r.eavesdrop(machine, false)
 			}

@@ -5,12 +5,9 @@ import (
 	"context"
 	"crypto/sha256"
 	"crypto/subtle"
-	"crypto/tls"
-	"errors"
 	"fmt"
 	"io"
 	"log/slog"
-	"net"
 	"net/http"
 	"strings"
 	"time"
@@ -39,43 +36,30 @@ const path = "/heartbeat"
 
 // serve listens at the place until ctx ends.
 func (r *Receiver) serve(ctx context.Context, place Place) error {
-	var config net.ListenConfig
-	listener, err := config.Listen(ctx, "tcp", place.Listen)
+	l, err := doorway.Listen(ctx, place.Listen, place.Certificate, place.Key, r.places)
 	if err != nil {
 		return err
 	}
-	defer listener.Close()
-	bounded := r.places.Listener(listener)
-	server := &http.Server{
-		Handler: defect.Handler(r.handler(), r.panics, ""), ReadHeaderTimeout: requestLimit, ReadTimeout: requestLimit,
-		WriteTimeout: requestLimit, IdleTimeout: idleLimit, MaxHeaderBytes: maxHead,
-		// what strangers do; that it does not work itself, it notices
-		ErrorLog: slog.NewLogLogger(slog.DiscardHandler, slog.LevelError),
-	}
-	self := &self{address: cmp.Or(place.Address, listener.Addr().String()), word: r.word}
-	if place.Certificate != "" {
-		pair := doorway.Pair(place.Certificate, place.Key)
-		if _, err := pair.Get(time.Now()); err != nil {
-			return err
-		}
-		server.TLSConfig = &tls.Config{
-			MinVersion:     tls.VersionTLS12,
-			GetCertificate: func(*tls.ClientHelloInfo) (*tls.Certificate, error) { return pair.Get(time.Now()) },
-		}
-		bounded, self.secure = tls.NewListener(bounded, server.TLSConfig), true
-	}
+	defer l.Close()
+	self := &self{address: cmp.Or(place.Address, l.Addr().String()), word: r.word, secure: place.Certificate != ""}
+	serving, stop := context.WithCancel(ctx)
 	ended := make(chan error, 1)
-	go func() { // it ends with the server's Close
-		ended <- defect.Try(func() error { return server.Serve(bounded) })
+	go func() { // it ends with serving
+		ended <- defect.Try(func() error {
+			return doorway.Serve(serving, &http.Server{
+				Handler:           defect.Handler(r.handler(), r.panics, ""),
+				ReadHeaderTimeout: requestLimit, ReadTimeout: requestLimit,
+				WriteTimeout: requestLimit, IdleTimeout: idleLimit, MaxHeaderBytes: maxHead,
+				// what strangers do; that it does not work itself, it notices
+				ErrorLog: slog.NewLogLogger(slog.DiscardHandler, slog.LevelError),
+			}, l, 0)
+		})
 	}()
-	r.log.Info("hale listens for heartbeats", "address", listener.Addr().String(), "tests", self.address)
+	r.log.Info("hale listens for heartbeats", "address", l.Addr().String(), "tests", self.address)
 	r.attend(ctx, self)
 	r.attention.lose(errNotBegun)
-	_ = server.Close()
-	if err := <-ended; !errors.Is(err, http.ErrServerClosed) {
-		return err
-	}
-	return nil
+	stop()
+	return <-ended
 }
 
 func (r *Receiver) handler() http.Handler {

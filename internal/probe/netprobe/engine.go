@@ -6,7 +6,6 @@ import (
 	"errors"
 	"fmt"
 	"sync"
-	"sync/atomic"
 	"time"
 
 	"hale/internal/core/fleet"
@@ -38,13 +37,11 @@ type Options struct {
 // Engine implements probe.Engine. It works while Run runs: before, its methods wait; afterwards, they do nothing, and
 // Look returns unknown. Reports is never closed; it falls silent when Run ends.
 type Engine struct {
-	asker    asker
-	workers  int
-	commands chan command
-	answers  chan *attempt // as large as there are workers, so a worker never waits to be heard
-	reports  chan probe.Report
-	begun    atomic.Bool
-	ended    chan struct{}
+	asker   asker
+	workers int
+	turns   *probe.Turns[*register]
+	answers chan *attempt // as large as there are workers, so a worker never waits to be heard
+	reports chan probe.Report
 }
 
 var (
@@ -54,18 +51,6 @@ var (
 	_ probe.Measurer = (*Engine)(nil)
 )
 
-// command is work on the register by another goroutine than Run's.
-type command struct {
-	do   func(b *register, now time.Time)
-	done chan struct{}
-}
-
-// perform does it. When it panics, the caller that waits is released.
-func (c command) perform(b *register) {
-	defer close(c.done)
-	c.do(b, b.clock())
-}
-
 // New makes an engine that reaches its targets through the transport.
 func New(transport probe.Transport, options Options) *Engine {
 	workers := options.Workers
@@ -73,12 +58,11 @@ func New(transport probe.Transport, options Options) *Engine {
 		workers = 4096
 	}
 	return &Engine{
-		asker:    newAsker(transport, options),
-		workers:  workers,
-		commands: make(chan command),
-		answers:  make(chan *attempt, workers),
-		reports:  make(chan probe.Report),
-		ended:    make(chan struct{}),
+		asker:   newAsker(transport, options),
+		workers: workers,
+		turns:   probe.NewTurns[*register](),
+		answers: make(chan *attempt, workers),
+		reports: make(chan probe.Report),
 	}
 }
 
@@ -87,12 +71,12 @@ var errRunTwice = errors.New("netprobe: an engine runs only once")
 // Run probes until ctx ends and then waits for the probes in flight. It returns nil, or an error when it was called
 // before or when a transport does not let go of a probe after its context ended.
 func (e *Engine) Run(ctx context.Context) error {
-	if !e.begun.CompareAndSwap(false, true) {
+	if !e.turns.Begin() {
 		return errRunTwice
 	}
 	b := newRegister(e.workers, time.Now())
 	b.hearing = e.asker.hearing
-	defer close(e.ended)
+	defer e.turns.End()
 	timer := time.NewTimer(0)
 	defer timer.Stop()
 	for ctx.Err() == nil {
@@ -117,8 +101,8 @@ func (e *Engine) await(ctx context.Context, b *register, timer *time.Timer) {
 	case <-ctx.Done():
 	case <-timer.C:
 		b.clock()
-	case c := <-e.commands:
-		c.perform(b)
+	case turn := <-e.turns.Next():
+		turn.Take(b)
 	case a := <-e.answers:
 		b.clock()
 		b.finish(a)
@@ -164,15 +148,7 @@ func (e *Engine) drain(b *register) error {
 // order has Run do something with the register. It returns false when Run has ended or ctx ended before it was taken
 // up.
 func (e *Engine) order(ctx context.Context, do func(b *register, now time.Time)) bool {
-	c := command{do, make(chan struct{})}
-	select {
-	case e.commands <- c:
-		<-c.done
-		return true
-	case <-ctx.Done():
-	case <-e.ended:
-	}
-	return false
+	return e.turns.DoWithin(ctx, func(b *register) { do(b, b.clock()) })
 }
 
 // Set implements probe.Engine. The first probes of more than 100 new or changed targets are spread over their interval,

@@ -3,7 +3,6 @@ package quorum
 import (
 	"context"
 	"errors"
-	"sync/atomic"
 	"time"
 
 	"hale/internal/core/fleet"
@@ -41,13 +40,11 @@ type Panel interface {
 // with one vantage is its own engine's. It works while Run runs: before, its methods wait; afterwards, they do nothing,
 // and Look returns unknown. Reports is never closed; it falls silent when Run ends.
 type Engine struct {
-	name     string
-	own      Own
-	panel    Panel
-	commands chan command
-	reports  chan probe.Report
-	begun    atomic.Bool
-	ended    chan struct{}
+	name    string
+	own     Own
+	panel   Panel
+	turns   *probe.Turns[*board]
+	reports chan probe.Report
 }
 
 var (
@@ -57,17 +54,11 @@ var (
 	_ probe.Measurer = (*Engine)(nil)
 )
 
-// command is work on the board by another goroutine than Run's.
-type command struct {
-	do   func(b *board)
-	done chan struct{}
-}
-
 // New makes an engine above the server's own one. The name is what the server is called as a vantage.
 func New(name string, own Own, panel Panel) *Engine {
 	return &Engine{
 		name: name, own: own, panel: panel,
-		commands: make(chan command), reports: make(chan probe.Report), ended: make(chan struct{}),
+		turns: probe.NewTurns[*board](), reports: make(chan probe.Report),
 	}
 }
 
@@ -75,10 +66,10 @@ var errRunTwice = errors.New("quorum: an engine runs only once")
 
 // Run works until ctx ends. It returns what the own engine's Run returns.
 func (e *Engine) Run(ctx context.Context) error {
-	if !e.begun.CompareAndSwap(false, true) {
+	if !e.turns.Begin() {
 		return errRunTwice
 	}
-	defer close(e.ended)
+	defer e.turns.End()
 	defer e.panel.Close()
 	b := newBoard(e.name, e.panel)
 	own := make(chan error, 1)
@@ -101,23 +92,12 @@ func (e *Engine) await(ctx context.Context, b *board) {
 	case <-ctx.Done():
 	case <-e.panel.Changed():
 		b.judge(time.Now(), e.panel.Heed()...)
-	case c := <-e.commands:
-		c.do(b)
-		close(c.done)
+	case turn := <-e.turns.Next():
+		turn.Take(b)
 	case r := <-e.own.Reports():
 		b.hear(time.Now(), r)
 	case reports <- report:
 		b.out.delivered()
-	}
-}
-
-// order has Run do something with the board. It does nothing when Run has ended.
-func (e *Engine) order(do func(b *board)) {
-	c := command{do, make(chan struct{})}
-	select {
-	case e.commands <- c:
-		<-c.done
-	case <-e.ended:
 	}
 }
 
@@ -134,7 +114,7 @@ func (e *Engine) Set(targets ...probe.Target) {
 	}
 	e.panel.Remove(alone...)
 	e.panel.Set(shared...) // first: what satellites said of the last epoch must not count in the next one
-	e.order(func(b *board) { b.set(shared, alone) })
+	e.turns.Do(func(b *board) { b.set(shared, alone) })
 	e.own.Set(targets...)
 }
 
@@ -142,13 +122,13 @@ func (e *Engine) Set(targets ...probe.Target) {
 func (e *Engine) Remove(ids ...probe.ID) {
 	e.own.Remove(ids...)
 	e.panel.Remove(ids...)
-	e.order(func(b *board) { b.remove(ids) })
+	e.turns.Do(func(b *board) { b.remove(ids) })
 }
 
 // Standings implements probe.Engine. They are judged now: a vote that counts no more has no part in them.
 func (e *Engine) Standings() []probe.Edge {
 	edges := e.own.Standings()
-	e.order(func(b *board) {
+	e.turns.Do(func(b *board) {
 		b.lapse(time.Now())
 		for i := range edges {
 			if t := b.targets[edges[i].ID]; t != nil {

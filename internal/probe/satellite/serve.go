@@ -4,13 +4,11 @@ import (
 	"context"
 	"crypto/sha256"
 	"crypto/subtle"
-	"crypto/tls"
 	"encoding/json"
 	"errors"
 	"fmt"
 	"log/slog"
 	"maps"
-	"net"
 	"net/http"
 	"slices"
 	"strings"
@@ -36,45 +34,18 @@ const nameHeader = "Hale-Satellite"
 
 // serve listens at the place until ctx ends.
 func (h *Hub) serve(ctx context.Context, place Place) error {
-	var config net.ListenConfig
-	listener, err := config.Listen(ctx, "tcp", place.Listen)
+	l, err := doorway.Listen(ctx, place.Listen, place.Certificate, place.Key, h.places)
 	if err != nil {
 		return err
 	}
-	defer listener.Close()
-	bounded := h.places.Listener(listener)
-	server := &http.Server{
+	defer l.Close()
+	h.cannot(nil)
+	h.log.Info("hale listens for satellites", "address", l.Addr().String())
+	return doorway.Serve(ctx, &http.Server{
 		Handler: defect.Handler(h.handler(), h.panics, ""), ReadHeaderTimeout: requestLimit, ReadTimeout: requestLimit,
 		WriteTimeout: answerLimit, IdleTimeout: idleLimit, MaxHeaderBytes: maxHead,
 		ErrorLog: slog.NewLogLogger(slog.DiscardHandler, slog.LevelError), // what strangers do
-	}
-	if place.Certificate != "" {
-		pair := doorway.Pair(place.Certificate, place.Key)
-		if _, err := pair.Get(time.Now()); err != nil {
-			return err
-		}
-		server.TLSConfig = &tls.Config{
-			MinVersion:     tls.VersionTLS12,
-			GetCertificate: func(*tls.ClientHelloInfo) (*tls.Certificate, error) { return pair.Get(time.Now()) },
-		}
-		bounded = tls.NewListener(bounded, server.TLSConfig)
-	}
-	ended := make(chan error, 1)
-	go func() { // it ends with the server's Close
-		ended <- defect.Try(func() error { return server.Serve(bounded) })
-	}()
-	h.cannot(nil)
-	h.log.Info("hale listens for satellites", "address", listener.Addr().String())
-	select {
-	case <-ctx.Done():
-		_ = server.Close()
-		if err := <-ended; !errors.Is(err, http.ErrServerClosed) {
-			return err
-		}
-		return nil
-	case err := <-ended:
-		return err
-	}
+	}, l, 0)
 }
 
 func (h *Hub) handler() http.Handler {
