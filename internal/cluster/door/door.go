@@ -48,8 +48,12 @@ const (
 	standingPath = "/hale/standing"
 )
 
+// limits are the places: of strangers, who may come to join, some always stay free for the servers of the cluster.
+var limits = doorway.Limits{All: 1024, Strangers: 256, PerStranger: 32, PerKnown: 512, KnownFor: time.Hour}
+
 const (
 	headersWithin = 5 * time.Second
+	bodyWithin    = 10 * time.Second // of what is not etcd's
 	endsWithin    = 200 * time.Millisecond
 	longestBody   = 64 << 10
 )
@@ -75,15 +79,18 @@ func Listen(ctx context.Context, address string) (net.Listener, error) {
 
 // Serve answers at the listener until ctx ends.
 func Serve(ctx context.Context, l net.Listener, o Options) error {
-	d := door{Options: o}
+	d := door{o, doorway.New(limits)}
 	srv := &http.Server{Handler: defect.Handler(d.handler(), o.Panics, "door"), ReadHeaderTimeout: headersWithin,
 		ErrorLog:     slog.NewLogLogger(o.Logger.Handler(), slog.LevelDebug),
 		TLSNextProto: map[string]func(*http.Server, *tls.Conn, http.Handler){}} // etcd's streams are of HTTP/1.1
 	// etcd's streams never end by themselves.
-	return doorway.Serve(ctx, srv, tls.NewListener(l, o.Papers.Serving()), endsWithin)
+	return doorway.Serve(ctx, srv, tls.NewListener(d.places.Listener(l), o.Papers.Serving()), endsWithin)
 }
 
-type door struct{ Options }
+type door struct {
+	Options
+	places *doorway.Places
+}
 
 func (d door) handler() http.Handler {
 	mux := http.NewServeMux()
@@ -135,6 +142,7 @@ func (d door) ours(next http.Handler) http.Handler {
 			refuse(w, http.StatusGone, fault.NotFound, "the cluster has let this server go: it left, or was replaced")
 			return
 		}
+		d.places.Vouch(doorway.From(r.RemoteAddr), time.Now())
 		next.ServeHTTP(w, r)
 	})
 }
@@ -155,7 +163,10 @@ func refuse(w http.ResponseWriter, status int, kind fault.Kind, why string) {
 func answered[Q, A any](do func(context.Context, Q) (A, error)) http.Handler {
 	return http.HandlerFunc(func(w http.ResponseWriter, r *http.Request) {
 		var q Q
+		way := http.NewResponseController(w)
+		_ = way.SetReadDeadline(time.Now().Add(bodyWithin)) // its connection can
 		body, err := io.ReadAll(http.MaxBytesReader(w, r.Body, longestBody))
+		_ = way.SetReadDeadline(time.Time{})
 		if err == nil {
 			err = json.Unmarshal(body, &q)
 		}

@@ -9,6 +9,7 @@ import (
 	"net/http"
 	"strings"
 	"sync/atomic"
+	"syscall"
 	"testing"
 	"time"
 
@@ -164,5 +165,41 @@ func TestWhatIsAtFaultIsSaid(t *testing.T) {
 	if _, err := door.Listen(t.Context(), "192.0.2.1:7120"); !fault.Is(err, fault.Conflict) ||
 		!strings.Contains(err.Error(), "an address of this machine?") {
 		t.Errorf("an address of another machine: %v", err)
+	}
+}
+
+// However many strangers hold connections, servers of the cluster that were here before come in.
+func TestStrangersTakeNoServersPlace(t *testing.T) {
+	t.Parallel()
+	a, err := papers.NewAuthority(time.Now())
+	if err != nil {
+		t.Fatal(err)
+	}
+	h := &house{}
+	at := opened(t, server(t, a, "a"), h)
+	friend := door.Member(server(t, a, "b"))
+	if _, err := friend.Servers(t.Context(), at); err != nil {
+		t.Fatal(err)
+	}
+	turnedAway := 0
+	for range 200 { // from one address of many
+		from := net.Dialer{LocalAddr: &net.TCPAddr{IP: net.IPv4(127, 0, 0, 9)}}
+		c, err := from.DialContext(t.Context(), "tcp", at)
+		if err != nil {
+			t.Fatal(err)
+		}
+		t.Cleanup(func() { _ = c.Close() })
+		if err := c.SetReadDeadline(time.Now().Add(20 * time.Millisecond)); err != nil {
+			t.Fatal(err)
+		}
+		if _, err := c.Read(make([]byte, 1)); errors.Is(err, io.EOF) || errors.Is(err, syscall.ECONNRESET) {
+			turnedAway++
+		}
+	}
+	if turnedAway < 150 {
+		t.Errorf("%d of 200 strangers of one address were turned away", turnedAway)
+	}
+	if _, err := friend.Servers(t.Context(), at); err != nil {
+		t.Errorf("a server of the cluster: %v", err)
 	}
 }
