@@ -83,18 +83,21 @@ func (j *Judge) alone(b *pool.Balancer, name fleet.MachineName) bool {
 }
 
 // Leaves judges that hale takes a machine out of a pool, or disrupts it there. By an update it does so only while the
-// balancer sends to so many of the others as are to serve, if so many are well (S39).
+// balancer sends to so many of the others as are to serve, if so many are well (S39). One that serves no user, or is
+// the update's own new instance, may go.
 func (j *Judge) Leaves(spec *policy.Spec, b *pool.Balancer, name fleet.MachineName, beliefs []belief.Machine) {
 	least, well, in := spec.Update.InService.Of(spec.Size), 0, 0
 	if spec.Update.Surge > 0 {
 		least = spec.Size
 	}
-	if least == 0 || !b.Admits(string(name)) {
+	vm := j.w.Current(string(name))
+	if least == 0 || !b.Admits(string(name)) || vm == nil || !vm.Serving() {
 		return
 	}
 	for i := range beliefs {
 		switch m := &beliefs[i]; {
-		case m.Name == name && (m.Repair == nil || m.Repair.Kind != belief.RepairUpdate):
+		case m.Name == name && (m.Repair == nil || m.Repair.Kind != belief.RepairUpdate ||
+			!m.Current.Certified):
 			return
 		case m.Name == name:
 		case m.Health.Verdict == belief.VerdictHealthy && m.Current.Certified && m.Incident == nil && m.Repair == nil:
