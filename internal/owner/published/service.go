@@ -83,9 +83,10 @@ func (s *Fleet) service(m *belief.Machine) Service {
 
 // goes reports whether the machine is to go by an order, so that its users leave at once. One beyond the size is kept
 // while fewer would serve without it, and would be kept in vain if it did not serve: it leaves as its removal begins.
+// So does any machine under the brake, which holds its removal: while others fail, it is needed most.
 func (s *Fleet) goes(m *belief.Machine) bool {
 	o := s.Whole.Ledger.Removal(m.Name)
-	return o != nil && o.Why != fleet.ReasonSurgeOver
+	return o != nil && o.Why != fleet.ReasonSurgeOver && !s.braked()
 }
 
 // failing says it of an unhealthy machine.
