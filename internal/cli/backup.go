@@ -3,7 +3,6 @@ package cli
 import (
 	"fmt"
 	"path/filepath"
-	"strings"
 	"time"
 
 	"hale/api"
@@ -29,7 +28,7 @@ func (c commander) backupCommand() *cobra.Command {
 			"before you need it.",
 		Example: "  hale backup /var/backups/hale-$(date +%F).backup",
 		Args:    cobra.ExactArgs(1),
-		RunE: c.Begin(func(cmd *cobra.Command, args []string) error {
+		RunE: c.Asks(func(cmd *cobra.Command, args []string, client *api.Client) error {
 			logger, err := log.Logger(c.Err)
 			if err != nil {
 				return err
@@ -38,22 +37,10 @@ func (c commander) backupCommand() *cobra.Command {
 			if err != nil {
 				return err
 			}
-			client, err := c.Dial()
-			if err != nil {
-				return err
-			}
-			defer client.Close()
 			b, err := c.Backup(cmd.Context(), command.BackupOptions{
 				File: args[0], Force: force, DataDir: dataDir, Client: client, Version: c.Version, Logger: logger,
 			})
-			switch {
-			case err != nil:
-				return err
-			case asJSON:
-				return paper.JSON(c.Out, b)
-			}
-			fmt.Fprintln(c.Out, strings.Join(backupLines(b, time.Now()), "\n"))
-			return nil
+			return c.Answer(b, asJSON, err, func() []string { return backupLines(b, time.Now()) })
 		}),
 	}
 	cmd.Flags().BoolVar(&force, "force", false, "replace the file if it is there")
@@ -94,14 +81,7 @@ func (c commander) restoreCommand() *cobra.Command {
 			}
 			r, err := c.Restore(cmd.Context(), command.RestoreOptions{File: args[0], DataDir: dataDir, Force: force,
 				Check: check, Config: shared, Version: c.Version, Logger: logger})
-			switch {
-			case err != nil:
-				return err
-			case asJSON:
-				return paper.JSON(c.Out, r)
-			}
-			fmt.Fprintln(c.Out, strings.Join(restoreLines(r, time.Now()), "\n"))
-			return nil
+			return c.Answer(r, asJSON, err, func() []string { return restoreLines(r, time.Now()) })
 		}),
 	}
 	cmd.Flags().BoolVar(&force, "force", false, "put the state that is there aside")

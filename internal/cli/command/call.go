@@ -2,10 +2,13 @@ package command
 
 import (
 	"errors"
+	"fmt"
 	"os"
 	"path/filepath"
+	"strings"
 
 	"hale/api"
+	"hale/internal/cli/paper"
 
 	"github.com/spf13/cobra"
 )
@@ -51,6 +54,30 @@ func (c *Call) Begin(do func(*cobra.Command, []string) error) func(*cobra.Comman
 		c.began = true
 		return do(cmd, args)
 	}
+}
+
+// Asks begins a command that asks a running hale.
+func (c *Call) Asks(do func(*cobra.Command, []string, *api.Client) error) func(*cobra.Command, []string) error {
+	return c.Begin(func(cmd *cobra.Command, args []string) error {
+		client, err := c.Dial()
+		if err != nil {
+			return err
+		}
+		defer client.Close()
+		return do(cmd, args, client)
+	})
+}
+
+// Answer prints what was answered, as JSON or in lines for people. An error is handed on, and nothing is printed.
+func (c *Call) Answer(what any, asJSON bool, err error, lines func() []string) error {
+	switch {
+	case err != nil:
+		return err
+	case asJSON:
+		return paper.JSON(c.Out, what)
+	}
+	_, err = fmt.Fprintln(c.Out, strings.Join(lines(), "\n"))
+	return err
 }
 
 // folder returns the data folder that was named, or the user's own.

@@ -31,12 +31,7 @@ func (c player) simBreakCommand() *cobra.Command {
 			}
 			return fmt.Errorf("%d arguments", len(args))
 		},
-		RunE: c.Begin(func(cmd *cobra.Command, args []string) error {
-			client, err := c.Dial()
-			if err != nil {
-				return err
-			}
-			defer client.Close()
+		RunE: c.Asks(func(cmd *cobra.Command, args []string, client *api.Client) error {
 			if len(args) == 0 {
 				known, err := client.Breakages(cmd.Context())
 				for _, b := range known.Breakages {

@@ -2,7 +2,6 @@ package servers
 
 import (
 	"fmt"
-	"strings"
 	"time"
 
 	"hale/api"
@@ -106,22 +105,17 @@ func (c caller) list() *cobra.Command {
 		Long: "Lists the servers that share the state. On a server of hale's own cluster it asks each of them, also\n" +
 			"where the majority is lost; otherwise it asks the controller.",
 		Args: cobra.NoArgs,
-		RunE: c.Begin(func(cmd *cobra.Command, _ []string) error {
+		RunE: c.Asks(func(cmd *cobra.Command, _ []string, client *api.Client) error {
 			h, own, err := c.own()
 			if err != nil {
 				return err
 			}
 			if own {
 				all, err := c.Cluster.List(cmd.Context(), h)
-				return c.print(all, asJSON, err, func() []string { return c.sheet().cluster(all, time.Now()) })
+				return c.Answer(all, asJSON, err, func() []string { return c.sheet().cluster(all, time.Now()) })
 			}
-			client, err := c.Dial()
-			if err != nil {
-				return err
-			}
-			defer client.Close()
 			all, err := client.Servers(cmd.Context())
-			return c.print(all, asJSON, err, func() []string { return c.sheet().sharing(all, time.Now()) })
+			return c.Answer(all, asJSON, err, func() []string { return c.sheet().sharing(all, time.Now()) })
 		}),
 	}
 	cmd.Flags().BoolVar(&asJSON, "json", false, "print JSON")
@@ -136,15 +130,4 @@ func (c caller) own() (command.Here, bool, error) {
 	}
 	h, err := c.here()
 	return h, err == nil && c.Cluster.Is(h.DataDir), err
-}
-
-func (c caller) print(what any, asJSON bool, err error, lines func() []string) error {
-	switch {
-	case err != nil:
-		return err
-	case asJSON:
-		return paper.JSON(c.Out, what)
-	}
-	fmt.Fprintln(c.Out, strings.Join(lines(), "\n"))
-	return nil
 }

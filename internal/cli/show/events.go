@@ -29,7 +29,7 @@ func (c reader) eventsCommand() *cobra.Command {
 		Example: "  hale events web-2 --since 2h\n  hale events --kind paged --kind quarantined --since 2026-11-01\n" +
 			"  hale events web --follow",
 		Args: cobra.MaximumNArgs(1), ValidArgsFunction: c.CompleteSubjects,
-		RunE: c.Begin(func(cmd *cobra.Command, args []string) error {
+		RunE: c.Asks(func(cmd *cobra.Command, args []string, client *api.Client) error {
 			if err := about(&q, args); err != nil {
 				return err
 			}
@@ -45,11 +45,6 @@ func (c reader) eventsCommand() *cobra.Command {
 			if q.Since, err = beginning(from, time.Now()); err != nil {
 				return command.Usage(err)
 			}
-			client, err := c.Dial()
-			if err != nil {
-				return err
-			}
-			defer client.Close()
 			q.Begins = func(at time.Time) { fmt.Fprintln(c.Err, begins(q, at.In(time.Local))) }
 			return c.printEvents(client.Events(cmd.Context(), q), asJSON)
 		}),

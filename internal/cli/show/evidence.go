@@ -26,12 +26,7 @@ func (c reader) evidenceCommand() *cobra.Command {
 			"console are made visible. With --out everything is written into a folder as it is, the screenshot\n" +
 			"too. Copies of the disks (step snapshot) are listed; they lie at the provider.",
 		Args: cobra.ExactArgs(1),
-		RunE: c.Begin(func(cmd *cobra.Command, args []string) error {
-			client, err := c.Dial()
-			if err != nil {
-				return err
-			}
-			defer client.Close()
+		RunE: c.Asks(func(cmd *cobra.Command, args []string, client *api.Client) error {
 			e, err := client.Evidence(cmd.Context(), args[0], incident)
 			switch {
 			case err != nil:

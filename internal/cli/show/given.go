@@ -2,8 +2,6 @@ package show
 
 import (
 	"errors"
-	"fmt"
-	"strings"
 	"time"
 
 	"hale/api"
@@ -22,27 +20,15 @@ func (c reader) ordersCommand() *cobra.Command {
 			"who, what, why, and what became of them, the last ones last. Confirmed plans are orders, too.",
 		Example: "  hale orders\n  hale orders web --refused --last 5",
 		Args:    cobra.MaximumNArgs(1),
-		RunE: c.Begin(func(cmd *cobra.Command, args []string) error {
+		RunE: c.Asks(func(cmd *cobra.Command, args []string, client *api.Client) error {
 			if q.Last < 0 {
 				return command.Usage(errors.New("--last wants a number from 0; 0 is all of them"))
 			}
 			if len(args) > 0 {
 				q.Fleet = args[0]
 			}
-			client, err := c.Dial()
-			if err != nil {
-				return err
-			}
-			defer client.Close()
 			given, err := client.Given(cmd.Context(), q)
-			switch {
-			case err != nil:
-				return err
-			case asJSON:
-				return paper.JSON(c.Out, given)
-			}
-			fmt.Fprintln(c.Out, strings.Join(c.sheet().given(given, q.Open, time.Now()), "\n"))
-			return nil
+			return c.Answer(given, asJSON, err, func() []string { return c.sheet().given(given, q.Open, time.Now()) })
 		}),
 	}
 	cmd.Flags().BoolVar(&asJSON, "json", false, "print JSON")

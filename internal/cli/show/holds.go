@@ -87,12 +87,7 @@ func (c reader) holdsCommand() *cobra.Command {
 	var asJSON bool
 	cmd := &cobra.Command{
 		Use: "holds", Short: "List what people hold, why, and until when", Args: cobra.NoArgs,
-		RunE: c.Begin(func(cmd *cobra.Command, _ []string) error {
-			client, err := c.Dial()
-			if err != nil {
-				return err
-			}
-			defer client.Close()
+		RunE: c.Asks(func(cmd *cobra.Command, _ []string, client *api.Client) error {
 			s, err := client.Status(cmd.Context())
 			if err != nil {
 				return err

@@ -22,15 +22,10 @@ func (c reader) probeLogCommand() *cobra.Command {
 			"those that are made while it runs. It ends by itself.",
 		Example: "  hale probe-log web-2\n  hale probe-log web-2 --for 30s --json",
 		Args:    cobra.ExactArgs(1),
-		RunE: c.Begin(func(cmd *cobra.Command, args []string) error {
+		RunE: c.Asks(func(cmd *cobra.Command, args []string, client *api.Client) error {
 			if lasts <= 0 || lasts > time.Hour {
 				return command.Usage(errors.New("--for: an hour at most, as 30s or 5m"))
 			}
-			client, err := c.Dial()
-			if err != nil {
-				return err
-			}
-			defer client.Close()
 			lines := json.NewEncoder(c.Out)
 			lines.SetEscapeHTML(false)
 			for l, err := range client.ProbeLog(cmd.Context(), args[0], lasts) {

@@ -42,13 +42,8 @@ func (c reader) statusCommand() *cobra.Command {
 		Use: "status [FLEET…]", Short: "Show fleets, machines, their health and repairs",
 		Long:    statusHelp,
 		Example: "  hale status web\n  hale status --failing\n  hale status --check",
-		RunE: c.Begin(func(cmd *cobra.Command, args []string) error {
+		RunE: c.Asks(func(cmd *cobra.Command, args []string, client *api.Client) error {
 			show.fleets = args
-			client, err := c.Dial()
-			if err != nil {
-				return err
-			}
-			defer client.Close()
 			ask := func(ctx context.Context) (api.Status, error) {
 				s, err := client.Status(ctx)
 				if err != nil {

@@ -20,12 +20,7 @@ func (c reader) whyCommand() *cobra.Command {
 		Use:   "why MACHINE|FLEET [--size]",
 		Short: "Say why a machine is as it is, what was done about it, and what was not; or what holds a fleet",
 		Args:  cobra.ExactArgs(1), ValidArgsFunction: c.CompleteSubjects,
-		RunE: c.Begin(func(cmd *cobra.Command, args []string) error {
-			client, err := c.Dial()
-			if err != nil {
-				return err
-			}
-			defer client.Close()
+		RunE: c.Asks(func(cmd *cobra.Command, args []string, client *api.Client) error {
 			if size {
 				s, err := client.FleetSize(cmd.Context(), args[0])
 				if err != nil {
@@ -41,15 +36,7 @@ func (c reader) whyCommand() *cobra.Command {
 					return c.printFleetWhy(f, asJSON)
 				}
 			}
-			if err != nil {
-				return err
-			}
-			if asJSON {
-				return paper.JSON(c.Out, w)
-			}
-			p := c.sheet()
-			fmt.Fprintln(c.Out, strings.Join(p.why(w, time.Now()), "\n"))
-			return nil
+			return c.Answer(w, asJSON, err, func() []string { return c.sheet().why(w, time.Now()) })
 		}),
 	}
 	cmd.Flags().BoolVar(&asJSON, "json", false, "print JSON")

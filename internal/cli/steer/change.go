@@ -24,12 +24,7 @@ func (c giver) reloadCommand() *cobra.Command {
 			"without a gap in watching; what in it would destroy something (a smaller size, another template,\n" +
 			"another provider address) waits for 'hale apply --confirm PLAN'.",
 		Args: cobra.NoArgs,
-		RunE: c.Begin(func(cmd *cobra.Command, _ []string) error {
-			client, err := c.Dial()
-			if err != nil {
-				return err
-			}
-			defer client.Close()
+		RunE: c.Asks(func(cmd *cobra.Command, _ []string, client *api.Client) error {
 			changes, err := client.Reload(cmd.Context())
 			if err != nil {
 				return c.sayLines(err)
@@ -52,22 +47,17 @@ func (c giver) applyCommand() *cobra.Command {
 			"machine or instance in it is another, it is refused.",
 		Example: "  hale apply\n  hale apply --confirm web-1f3a9c0d2b4e --reason \"fewer visitors\"",
 		Args:    cobra.MaximumNArgs(1),
-		RunE: c.Begin(func(cmd *cobra.Command, args []string) error {
+		RunE: c.Asks(func(cmd *cobra.Command, args []string, client *api.Client) error {
 			switch {
 			case plan != "" && len(args) > 0:
 				return command.Usage(
 					errors.New("a plan is confirmed by its name alone: it is of the configuration that runs"),
 				)
 			case plan != "":
-				return c.confirm(cmd.Context(), plan, f)
+				return c.confirm(cmd.Context(), client, plan, f)
 			case len(args) > 0:
-				return c.compare(cmd.Context(), args[0], f.json)
+				return c.compare(cmd.Context(), client, args[0], f.json)
 			}
-			client, err := c.Dial()
-			if err != nil {
-				return err
-			}
-			defer client.Close()
 			changes, err := waits(cmd.Context(), client)
 			if err != nil {
 				return err
@@ -80,7 +70,7 @@ func (c giver) applyCommand() *cobra.Command {
 	return cmd
 }
 
-func (c giver) compare(ctx context.Context, file string, asJSON bool) error {
+func (c giver) compare(ctx context.Context, client *api.Client, file string, asJSON bool) error {
 	if err := command.Present(file); err != nil {
 		return err
 	}
@@ -90,11 +80,6 @@ func (c giver) compare(ctx context.Context, file string, asJSON bool) error {
 		return command.Usage(fmt.Errorf("a file is compared at hale's own machine: run hale apply %s there; without a "+
 			"file, hale apply says what waits at %s", file, at.Server))
 	}
-	client, err := c.Dial()
-	if err != nil {
-		return err
-	}
-	defer client.Close()
 	path, err := filepath.Abs(file)
 	if err != nil {
 		return err
@@ -107,12 +92,7 @@ func (c giver) compare(ctx context.Context, file string, asJSON bool) error {
 }
 
 // confirm gives a person's word for a plan.
-func (c giver) confirm(ctx context.Context, plan string, f orderFlags) error {
-	client, err := c.Dial()
-	if err != nil {
-		return err
-	}
-	defer client.Close()
+func (c giver) confirm(ctx context.Context, client *api.Client, plan string, f orderFlags) error {
 	if end := strings.LastIndexByte(plan, '-'); end < 1 {
 		return command.Usage(fmt.Errorf("--confirm %s: that is no plan's name; hale apply lists those that wait", plan))
 	}

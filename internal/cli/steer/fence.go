@@ -36,21 +36,9 @@ func (c giver) fenceListCommand() *cobra.Command {
 	cmd := &cobra.Command{
 		Use: "list", Short: "List the methods of each host, in the order in which they are tried, and their last test",
 		Args: cobra.NoArgs,
-		RunE: c.Begin(func(cmd *cobra.Command, _ []string) error {
-			client, err := c.Dial()
-			if err != nil {
-				return err
-			}
-			defer client.Close()
+		RunE: c.Asks(func(cmd *cobra.Command, _ []string, client *api.Client) error {
 			f, err := client.Fences(cmd.Context())
-			switch {
-			case err != nil:
-				return err
-			case asJSON:
-				return paper.JSON(c.Out, f)
-			}
-			fmt.Fprintln(c.Out, strings.Join(c.sheet().fences(f, time.Now()), "\n"))
-			return nil
+			return c.Answer(f, asJSON, err, func() []string { return c.sheet().fences(f, time.Now()) })
 		}),
 	}
 	cmd.Flags().BoolVar(&asJSON, "json", false, "print JSON")
@@ -259,14 +247,7 @@ func (c giver) fenceDescribeCommand() *cobra.Command {
 		Args: cobra.ExactArgs(1),
 		RunE: c.Begin(func(cmd *cobra.Command, args []string) error {
 			d, err := agent.Describe(cmd.Context(), args[0])
-			switch {
-			case err != nil:
-				return err
-			case asJSON:
-				return paper.JSON(c.Out, d)
-			}
-			fmt.Fprintln(c.Out, strings.Join(c.sheet().agent(d), "\n"))
-			return nil
+			return c.Answer(d, asJSON, err, func() []string { return c.sheet().agent(d) })
 		}),
 	}
 	cmd.Flags().BoolVar(&asJSON, "json", false, "print JSON")

@@ -35,7 +35,7 @@ func (c giver) fenceOffCommand() *cobra.Command {
 		Short: "Turn a host off by its power controllers; without --confirm, say what that would mean",
 		Long:  fenceOffHelp,
 		Args:  cobra.ExactArgs(1),
-		RunE: c.Begin(func(cmd *cobra.Command, args []string) error {
+		RunE: c.Asks(func(cmd *cobra.Command, args []string, client *api.Client) error {
 			q.Subject, q.DryRun = args[0], !confirm
 			switch {
 			case provider == "":
@@ -44,11 +44,6 @@ func (c giver) fenceOffCommand() *cobra.Command {
 			default:
 				q.Subject = "host:" + provider + "/" + strings.TrimPrefix(q.Subject, "host:")
 			}
-			client, err := c.Dial()
-			if err != nil {
-				return err
-			}
-			defer client.Close()
 			out, err := client.FenceOff(cmd.Context(), q)
 			switch {
 			case err != nil:

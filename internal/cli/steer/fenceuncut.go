@@ -25,13 +25,8 @@ func (c giver) fenceUncutCommand() *cobra.Command {
 			"fleet may: two would write.\n\n" +
 			fenceSubjects,
 		Args: cobra.ExactArgs(1),
-		RunE: c.Begin(func(cmd *cobra.Command, args []string) error {
+		RunE: c.Asks(func(cmd *cobra.Command, args []string, client *api.Client) error {
 			q.Subject = args[0]
-			client, err := c.Dial()
-			if err != nil {
-				return err
-			}
-			defer client.Close()
 			out, err := client.FenceUncut(cmd.Context(), q)
 			switch {
 			case err != nil:

@@ -64,12 +64,7 @@ func (c giver) cancelCommand() *cobra.Command {
 			"further is refused, with the reason.",
 		Example: "  hale orders --open\n  hale cancel 019ab2c4-5d6e-7f80-9a1b-2c3d4e5f6071",
 		Args:    cobra.ExactArgs(1),
-		RunE: c.Begin(func(cmd *cobra.Command, args []string) error {
-			client, err := c.Dial()
-			if err != nil {
-				return err
-			}
-			defer client.Close()
+		RunE: c.Asks(func(cmd *cobra.Command, args []string, client *api.Client) error {
 			out, err := client.Cancel(cmd.Context(), args[0],
 				api.Cancellation{Reason: f.reason, As: f.as, Wait: api.Duration(patience)})
 			if err != nil {

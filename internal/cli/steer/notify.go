@@ -32,12 +32,7 @@ func (c giver) notifyTestCommand() *cobra.Command {
 		Long: "The running controller sends it, with its own configuration, secrets and network. It is tried\n" +
 			"once; what is in the outbox is not touched.",
 		Args: cobra.ExactArgs(1),
-		RunE: c.Begin(func(cmd *cobra.Command, args []string) error {
-			client, err := c.Dial()
-			if err != nil {
-				return err
-			}
-			defer client.Close()
+		RunE: c.Asks(func(cmd *cobra.Command, args []string, client *api.Client) error {
 			a, err := client.Test(cmd.Context(), args[0])
 			switch {
 			case err != nil:
@@ -63,15 +58,10 @@ func (c giver) notifyDeadCommand() *cobra.Command {
 			"letter. It is kept for 30 days, with the reason. --retry takes it back among those that wait, with\n" +
 			"all of its tries before it.",
 		Args: cobra.NoArgs,
-		RunE: c.Begin(func(cmd *cobra.Command, _ []string) error {
+		RunE: c.Asks(func(cmd *cobra.Command, _ []string, client *api.Client) error {
 			if cmd.Flags().Changed("retry") && retry == "" {
 				return command.Usage(errors.New("--retry wants the key of a message, or all"))
 			}
-			client, err := c.Dial()
-			if err != nil {
-				return err
-			}
-			defer client.Close()
 			if retry != "" {
 				return c.retryDead(cmd, client, retry, asJSON)
 			}

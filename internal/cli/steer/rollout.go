@@ -67,12 +67,7 @@ func (c giver) rolloutStatus() *cobra.Command {
 	cmd := &cobra.Command{
 		Use: "status FLEET", Short: "Say how another template goes through a fleet, and what differs from its template",
 		Args: cobra.ExactArgs(1), ValidArgsFunction: c.CompleteSubjects,
-		RunE: c.Begin(func(cmd *cobra.Command, args []string) error {
-			client, err := c.Dial()
-			if err != nil {
-				return err
-			}
-			defer client.Close()
+		RunE: c.Asks(func(cmd *cobra.Command, args []string, client *api.Client) error {
 			r, err := client.FleetRollout(cmd.Context(), args[0])
 			if err != nil {
 				return err

@@ -75,13 +75,8 @@ func (c giver) takeOverCommand() *cobra.Command {
 		Example: "  hale take-over 5b0c6f0e-3f2f-4f2e-9a53-1f0d6f6e7c11\n" +
 			"  hale take-over 5b0c6f0e-3f2f-4f2e-9a53-1f0d6f6e7c11 --confirm --reason \"its disk died\"",
 		Args: cobra.ExactArgs(1),
-		RunE: c.Begin(func(cmd *cobra.Command, args []string) error {
+		RunE: c.Asks(func(cmd *cobra.Command, args []string, client *api.Client) error {
 			q.Installation, q.Wait, q.DryRun = args[0], api.Duration(patience), !confirm
-			client, err := c.Dial()
-			if err != nil {
-				return err
-			}
-			defer client.Close()
 			out, err := client.TakeOver(cmd.Context(), q)
 			switch {
 			case err != nil:
