@@ -152,6 +152,16 @@ func TestANewOwnerBeginsAfresh(t *testing.T) {
 	}
 }
 
+// L7: while the next active server rests, calls of the last one may still be carried out.
+func TestL07AFleetIsNotSteadyBeforeItsServerHasRested(t *testing.T) {
+	t.Parallel()
+	p := picture.New(picture.Options{Spec: spec(), Rest: time.Hour,
+		FreshID: func() fleet.InstanceID { return "fresh" }}, noon(0))
+	if is := p.Situation(noon(0)).State; is.SteadyAt < at(time.Hour) {
+		t.Errorf("steady at %v, while the server rests for an hour", is.SteadyAt)
+	}
+}
+
 func TestAFreshIDIsUsedOnce(t *testing.T) {
 	t.Parallel()
 	a := shown(t)
