@@ -1,13 +1,18 @@
 package main
 
 import (
+	"fmt"
 	"os"
 	"path/filepath"
 	"strings"
+	"sync"
+	"sync/atomic"
 	"testing"
 	"time"
 
+	"hale/internal/cluster/door"
 	"hale/internal/cluster/invitation"
+	"hale/internal/state/format"
 )
 
 // An invitation lets one server in, once, for a while, and into its own cluster. What is wrong with one is said, with
@@ -59,6 +64,38 @@ func TestAnInvitationLetsOneServerIn(t *testing.T) {
 	<-e.ended
 	e.must(os.RemoveAll(e.path("data")))
 	refused(newer, "the cluster knows of no such invitation")
+}
+
+// A copy of an invitation is used while the invitation is: at each server, several times at once. One gets in.
+func TestAnInvitationThatIsUsedManyTimesAtOnceLetsOneIn(t *testing.T) {
+	t.Parallel()
+	c := unite(t, "hale-a", "hale-b")
+	i, err := invitation.Parse(c.invitationIn(c.server("hale-a", "invite", "hale-c")))
+	if err != nil {
+		t.Fatal(err)
+	}
+	var in, refused atomic.Int32
+	var all sync.WaitGroup
+	for n := range 8 {
+		all.Go(func() {
+			q := door.JoinRequest{Name: i.Name, Secret: i.Secret, Address: fmt.Sprintf("192.0.2.%d:7120", n+20),
+				Version: "test", Format: format.Current()}
+			_, err := door.Guest(i.Authority).Join(t.Context(), c.at[c.names[n%2]], q)
+			switch {
+			case err == nil:
+				in.Add(1)
+			case strings.Contains(err.Error(), "the cluster knows of no such invitation"),
+				strings.Contains(err.Error(), "a server called hale-c is in the cluster already"):
+				refused.Add(1)
+			default:
+				t.Errorf("joining was answered with %v", err)
+			}
+		})
+	}
+	all.Wait()
+	if in.Load() != 1 || refused.Load() != 7 {
+		t.Errorf("%d were let in, and %d refused", in.Load(), refused.Load())
+	}
 }
 
 // listenNowhere is an address at which nothing listens.
