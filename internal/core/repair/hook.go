@@ -64,15 +64,17 @@ func (x errands) leave() onward {
 func (x errands) built() onward {
 	x.verifyFrom()
 	x.M.Current.Spoilt, x.M.Provisioned = false, nil
-	spec := &x.Situation.Spec
-	if len(spec.Provision) == 0 {
+	if x.M.Current.Raw = len(x.Situation.Spec.Provision) > 0; !x.M.Current.Raw {
 		return again
 	}
-	x.M.Current.Raw = true
-	x.r.Hooks = x.r.Hooks.Anew(fleet.MomentProvision)
+	return x.provisionBy(x.r.Hooks.Anew(fleet.MomentProvision))
+}
+
+// provisionBy goes on with an instance that was not made what it is to be.
+func (x errands) provisionBy(todo *belief.Hooking) onward {
+	x.r.Hooks, x.M.Health.Grace = todo, x.Now().Add(x.Situation.Spec.ProvisionTime())
 	x.enter(belief.PhaseProvision)
-	x.r.Deadline = x.Now().Add(spec.BuildWithin)
-	x.M.Health.Grace = x.Now().Add(spec.ProvisionTime())
+	x.r.Deadline = x.Now().Add(x.Situation.Spec.BuildWithin)
 	return again
 }
 
@@ -80,12 +82,10 @@ func (x errands) built() onward {
 // What is done already is not done again, and what does not bear it is not run twice.
 func (w *Work) BeginProvision() {
 	w.M.Quarantine = nil
-	r := w.open(belief.Repair{Kind: belief.RepairBuild,
-		Hooks: hooks.Again(&w.Situation.Spec, w.M.Provisioned)}, belief.Aim{})
+	r := w.open(belief.Repair{Kind: belief.RepairBuild}, belief.Aim{})
 	w.Record(record.Record{Kind: record.RepairStarted, Reason: fleet.Reason(belief.RepairBuild)})
 	w.M.Attempts = append(w.M.Attempts, w.Now())
-	w.enter(belief.PhaseProvision)
-	r.Deadline = w.Now().Add(w.Situation.Spec.BuildWithin)
+	errands{w, r}.provisionBy(hooks.Again(&w.Situation.Spec, w.M.Provisioned))
 	w.Advance()
 }
 

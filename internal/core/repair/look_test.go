@@ -477,3 +477,19 @@ func TestL6SuspectsHoldALook(t *testing.T) {
 		t.Errorf("it waits still: %s", st.m.Waiting)
 	}
 }
+
+// L4: a look found nothing but silence. What a machine near by says counts for that look: once the repair was held, a
+// look is taken anew.
+func TestASilenceSaysNothingOnceTheRepairWasHeld(t *testing.T) {
+	t.Parallel()
+	for held, want := range map[bool]string{false: "CALL reboot old; act", true: "LOOK; look"} {
+		st := looked(t, fleet.StepReboot, belief.CauseChecks)
+		st.m.Repair.SilentAt = st.s.Now.Mono
+		if held {
+			st.s.Provider.Standing = fleet.ProviderDown
+			st.want("held", st.round(), "held provider-down; look")
+			st.s.Provider.Standing = fleet.ProviderUp
+		}
+		st.want("afterwards", st.round(), want)
+	}
+}

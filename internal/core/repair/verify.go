@@ -4,6 +4,7 @@ import (
 	"hale/internal/core/belief"
 	"hale/internal/core/fleet"
 	"hale/internal/core/guard"
+	"hale/internal/core/hooks"
 	"hale/internal/core/record"
 )
 
@@ -28,7 +29,10 @@ func (v verifying) verify() onward {
 		}
 		v.Record(record.Record{Kind: record.Verified, Verdict: h.Verdict, Step: step, Instance: v.M.Current.ID,
 			Took: v.Now().Sub(v.r.Since), Address: v.M.Address})
-		if v.M.Current.Certified {
+		switch {
+		case v.M.Current.Raw: // it was given up before all was done with it
+			return errands(v).provisionBy(hooks.Again(&v.Situation.Spec, v.M.Provisioned))
+		case v.M.Current.Certified:
 			return v.finish()
 		}
 		return v.enter(belief.PhaseCertify)

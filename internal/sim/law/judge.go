@@ -150,9 +150,10 @@ func (j *Judge) Foresees(w *world.World, subject string, v verbs.Verb, later fun
 	}
 }
 
-// Over has the judge know that what happened to the subject is over: who stopped a machine turns it on again.
+// Over has the judge know that what happened to the subject is over: who stopped a machine turns it on again, but for
+// what hale has turned off since.
 func (j *Judge) Over(subject string, v verbs.Verb) {
-	if v == verbs.IsStopped || v == verbs.IsShutDown {
+	if (v == verbs.IsStopped || v == verbs.IsShutDown) && !j.parked[subject] {
 		j.WantedOn(subject)
 	}
 }
