@@ -1,6 +1,8 @@
 package view
 
 import (
+	"strings"
+
 	"hale/api"
 	"hale/internal/core/change"
 )
@@ -13,6 +15,13 @@ func Waiting(p change.Plan) api.Waiting {
 	}
 	if p.From != p.To {
 		w.From, w.To = p.From, p.To
+	}
+	if len(p.Beyond) > 0 {
+		var names []string
+		for _, m := range p.Beyond {
+			names = append(names, string(m))
+		}
+		w.Text = "built to serve meanwhile, beyond the size, and removed at the end: " + strings.Join(names, ", ")
 	}
 	return w
 }

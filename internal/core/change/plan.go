@@ -24,6 +24,8 @@ type Plan struct {
 	// changed where they are.
 	Template bool
 	Replace  []Touched
+	// Beyond are the machines that would serve meanwhile, beyond the size, and be removed at the end.
+	Beyond []fleet.MachineName
 	// Blocked says why it could not be carried out even if it were confirmed; empty: it could.
 	Blocked fleet.Reason
 }
@@ -67,6 +69,7 @@ func Pending(wanted *policy.Spec, ledger *belief.Ledger, machines []situation.Vi
 			return staying(m) && (!wanted.Template.Builds(ledger.Template) || m.Current.Edition != ledger.Edition)
 		})
 		markInPlace(p.Replace, wanted, ledger, machines)
+		p.Beyond = beyond(wanted, ledger, min(wanted.Update.Surge, len(p.Replace)))
 	}
 	p.Blocked = blocked(p, &spec, wanted, machines)
 	if u := ledger.Update; p.Template && u.Goes() && u.Undoes != nil {
@@ -76,6 +79,15 @@ func Pending(wanted *policy.Spec, ledger *belief.Ledger, machines []situation.Vi
 		p.ID = id(p, wanted)
 	}
 	return p
+}
+
+// beyond names so many machines as the next that would be beyond the size.
+func beyond(wanted *policy.Spec, l *belief.Ledger, n int) []fleet.MachineName {
+	var out []fleet.MachineName
+	for _, s := range l.Surged(n, belief.Surge{}, wanted.Name).Surge[len(l.Surge):] {
+		out = append(out, s.Machine)
+	}
+	return out
 }
 
 // retemplated reports whether another template waits for a person's word than the one in force or the one on its way
