@@ -3,6 +3,7 @@ package standby
 import (
 	"context"
 	"encoding/json"
+	"log/slog"
 	"net"
 	"net/http"
 	"sync"
@@ -43,16 +44,18 @@ const (
 
 // Answer tells all who ask at the listener, until ctx ends, that this server stands by, and why.
 func Answer(ctx context.Context, l net.Listener, waits func() string) error {
-	srv := &http.Server{ReadHeaderTimeout: headersWithin, Handler: http.HandlerFunc(
-		func(w http.ResponseWriter, r *http.Request) {
-			if r.URL.Path == "/healthz" {
-				w.WriteHeader(http.StatusNoContent) // the process lives
-				return
-			}
-			p := api.NewProblem(api.CodeStandby, "this server does not look after the fleets: "+waits())
-			w.Header().Set("Content-Type", "application/problem+json")
-			w.WriteHeader(p.Status)
-			_ = json.NewEncoder(w).Encode(p)
-		})}
+	srv := &http.Server{ReadHeaderTimeout: headersWithin,
+		ErrorLog: slog.NewLogLogger(slog.DiscardHandler, slog.LevelError), // what strangers do
+		Handler: http.HandlerFunc(
+			func(w http.ResponseWriter, r *http.Request) {
+				if r.URL.Path == "/healthz" {
+					w.WriteHeader(http.StatusNoContent) // the process lives
+					return
+				}
+				p := api.NewProblem(api.CodeStandby, "this server does not look after the fleets: "+waits())
+				w.Header().Set("Content-Type", "application/problem+json")
+				w.WriteHeader(p.Status)
+				_ = json.NewEncoder(w).Encode(p)
+			})}
 	return doorway.Serve(ctx, srv, l, endsWithin)
 }
