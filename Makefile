@@ -87,7 +87,7 @@ race: ## the tests without real machines, the longest in their short form, under
 lint: $(LINTER) $(OASDIFF) ## the linter, pinned in tools/go.mod; whether the API breaks clients of the last release; and whether hale builds where it is not Linux
 	scripts/ensure-go.sh $(LINTER) run ./...
 	scripts/api-breaks.sh $(OASDIFF)
-	for os in darwin freebsd; do GOOS=$$os CGO_ENABLED=0 $(GO) build -o /dev/null ./cmd/hale || exit 1; done
+	scripts/builds-elsewhere.sh
 
 tidy: ## the rules about the source tree itself
 	$(GO) test -count=1 ./internal/testbed/tidy
