@@ -82,7 +82,7 @@ run() {
 status=0
 run -timeout 20m "$@" "${without[@]}" || status=1
 if [ $which = all ] && [ ${#with[@]} -gt 0 ]; then
-    # Three at once: guests are waited for more than they compute.
-    run -timeout 25m -count=1 -p 1 -parallel 3 "$@" "${with[@]}" || status=1
+    # Four at once: guests are waited for more than they compute.
+    run -timeout 25m -count=1 -p 1 -parallel 4 "$@" "${with[@]}" || status=1
 fi
 exit $status
