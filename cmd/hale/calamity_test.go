@@ -22,6 +22,7 @@ func (s *storm) faults() []calamity {
 		{"a member is killed", s.killMember},
 		{"a member stands still", s.pauseMember},
 		{"a member is not heard by the others", s.cutMember},
+		{"the provider's answers are lost", s.loseAnswers},
 	}
 	if s.disks != nil {
 		all = append(all, []calamity{
@@ -114,6 +115,13 @@ func (s *storm) back(all ...*etcdtest.Member) {
 	for _, m := range all {
 		m.Ready()
 	}
+}
+
+// loseAnswers has the provider do what it is asked for, and answer nothing.
+func (s *storm) loseAnswers(ctx context.Context) {
+	s.first.feel("lost")
+	pause(ctx, s.lasting())
+	s.first.feel("late")
 }
 
 func (s *storm) pauseMember(ctx context.Context) {

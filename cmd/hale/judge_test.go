@@ -73,7 +73,7 @@ func TestTheJudgeCanFail(t *testing.T) {
 // stormOn has a hale go through a short storm in which much is under way, and returns what was said of it.
 func stormOn(ctx context.Context, only, program string) string {
 	c := exec.CommandContext(ctx, os.Args[0], "-test.run=^TestS16S17S54Faults$", "-test.v")
-	c.Env = append(os.Environ(), "HALE_JUDGE=", "HALE_FAULTS=90s", "HALE_FAULTS_MACHINES=40", "HALE_FAULTS_EVERY=4s",
+	c.Env = append(os.Environ(), "HALE_JUDGE=", "HALE_FAULTS=90s", "HALE_FAULTS_MACHINES=40", "HALE_FAULTS_FLEETS=8", "HALE_FAULTS_EVERY=4s",
 		"HALE_FAULTS_LONGEST=5s",
 		"HALE_FAULTS_ONLY="+only, "HALE_FAULTS_PROGRAM="+program)
 	out, _ := c.CombinedOutput() // that it failed is what is wanted

@@ -2,6 +2,8 @@
 # An exec provider for tests of hale's end: a file for each instance, a link for each name, and a mood in which calls are
 # answered.
 #   well: at once; slow: a second later, where something is changed; silent: never; transient: "not now"
+#   late: as slow, and the answer comes another second later; lost: it is done, and no answer comes. As in a cloud, what
+#   was asked for in these two moods is done also when the caller dies.
 # The addresses of instances are in NET, which is 127 by itself.
 # Where there is a file for it, each call that changes something is noted, with the process that made it.
 # Of thousands of machines each call counts, so that it does by itself what it can: a process costs more than all else.
@@ -36,24 +38,19 @@ fi
 if [ "$operation" = get ]; then
     echo "{\"result\":{\"instance\":$instance}}" && exit
 fi
-[ "$mood" = slow ] && sleep 1
-if [ -f "$TRUTH/calls" ]; then
-    after '"machine":"'
-    printf '%s %s %s %s %s\n' "$(date +%s%N)" "$PPID" "$operation" "$id" "$value" >>"$TRUTH/calls"
-fi
 write() { printf '%s\n' "$1" >"$file.new" && mv "$file.new" "$file"; }
 # change writes the instance with the second text in place of the first, if that is in it.
 change() {
     case $instance in *"$1"*) write "${instance%%"$1"*}$2${instance#*"$1"}" ;; esac
 }
-case $operation in
-create)
+# build makes an instance.
+build() {
     after '"machine":"' && name=$value
     mark=${request#*'"mark":{'} mark="{${mark%%'}'*}}"
     # A name that leads to no instance is free: that one was deleted, or never made.
     [ -d "$TRUTH/names" ] || mkdir -p "$TRUTH/names"
     if [ -f "$file" ] || [ -e "$TRUTH/names/$name" ]; then
-        echo '{"error":{"kind":"conflict","message":"the name is taken"}}' && exit
+        echo '{"error":{"kind":"conflict","message":"the name is taken"}}' && return 1
     fi
     ln -sfn "../instances/$id" "$TRUTH/names/$name"
     # What two instances have as an address says nothing of either, so each has its own: the first that is free, from
@@ -67,12 +64,27 @@ create)
         address=${NET:-127}.$((n >> 16)).$((n >> 8 & 255)).$((n & 255))
     done
     write "{\"id\":\"$id\",\"name\":\"$name\",\"power\":\"running\",\"address\":\"$address\",\"mark\":$mark}"
-    ;;
-start) change '"power":"off"' '"power":"running"' ;;
-power-off) change '"power":"running"' '"power":"off"' ;;
-reboot) ;;
-certify) change '"certified":false' '"certified":true' ;;
-delete) rm -f "$file" ;;
-*) echo '{"error":{"kind":"unsupported","message":""}}' && exit ;;
+}
+# perform notes what is asked for, does it, and answers.
+perform() {
+    if [ -f "$TRUTH/calls" ]; then
+        after '"machine":"'
+        printf '%s %s %s %s %s\n' "$(date +%s%N)" "$PPID" "$operation" "$id" "$value" >>"$TRUTH/calls"
+    fi
+    case $operation in
+    create) build || return ;;
+    start) change '"power":"off"' '"power":"running"' ;;
+    power-off) change '"power":"running"' '"power":"off"' ;;
+    reboot) ;;
+    certify) change '"certified":false' '"certified":true' ;;
+    delete) rm -f "$file" ;;
+    *) echo '{"error":{"kind":"unsupported","message":""}}' && return ;;
+    esac
+    echo '{"result":{}}'
+}
+case $mood in
+slow) sleep 1 && perform ;;
+late) { sleep 1; said=$(perform); sleep 1; echo "$said"; } & wait ;;
+lost) perform >/dev/null & wait && exit 1 ;;
+*) perform ;;
 esac
-echo '{"result":{}}'
