@@ -219,7 +219,7 @@ func (s *storm) begin(name string) {
 	s.pids[e.hale.Process.Pid] = name
 }
 
-// well reports whether an active server says that all machines are healthy, and nothing is under way.
+// well reports whether an active server says that all machines are healthy, nothing is under way, and the machines run.
 func (s *storm) well() (is bool, said string) {
 	for _, name := range s.names {
 		ctx, cancel := context.WithTimeout(s.Context(), 3*time.Second)
@@ -228,26 +228,32 @@ func (s *storm) well() (is bool, said string) {
 		if err != nil {
 			continue
 		}
-		s.takeBrakesOff(name, status)
+		runs := s.running()
+		s.takeBrakesOff(name, status, runs)
 		healthy := s.first.healthy(status)
 		said = fmt.Sprintf("%s: %d of %d machines are healthy", name, healthy, s.machines)
 		busy := slices.ContainsFunc(status.Fleets, func(f api.Fleet) bool { return f.InRepair+f.InBuild > 0 })
-		if is = healthy == s.machines && !busy; is {
+		if is = healthy == s.machines && !busy && len(runs) == s.machines; is { // it may not have seen a failure yet
 			return is, said
 		}
 	}
 	return false, said
 }
 
-// takeBrakesOff is the operator, who looks at the provider when a brake is on. Where machines really do not run, those
-// that run are none of the brake's business.
-func (s *storm) takeBrakesOff(name string, is api.Status) {
+// running are the machines that run by the provider's word.
+func (s *storm) running() map[string]bool {
 	runs := map[string]bool{}
 	for _, text := range s.first.truth() {
 		if m := machineOf.FindStringSubmatch(text); m != nil && strings.Contains(text, `"power":"running"`) {
 			runs[m[1]] = true
 		}
 	}
+	return runs
+}
+
+// takeBrakesOff is the operator, who looks at the provider when a brake is on. Where machines really do not run, it
+// holds back what is needed.
+func (s *storm) takeBrakesOff(name string, is api.Status, runs map[string]bool) {
 	for _, f := range is.Fleets {
 		fails := slices.ContainsFunc(f.Machines, func(m api.Machine) bool { return !runs[m.Name] })
 		if !f.Brake.Engaged || !fails {

@@ -36,7 +36,13 @@ const field = "field"
 // rise starts hale, two satellites and a fleet of three machines. Two of these three vantages must agree.
 func rise(t *testing.T) *sky {
 	t.Helper()
-	s := &sky{ending: &ending{T: t, fleets: 1}, holders: map[string]*exec.Cmd{}, eyes: map[string]*exec.Cmd{}}
+	return riseWith(t, "")
+}
+
+// riseWith does so with another hale than the one that is tested, if one is named.
+func riseWith(t *testing.T, program string) *sky {
+	t.Helper()
+	s := &sky{ending: &ending{T: t, fleets: 1, binary: program}, holders: map[string]*exec.Cmd{}, eyes: map[string]*exec.Cmd{}}
 	s.begin(1)
 	s.feel("well")
 	s.write(s.path("truth/calls"), "")
@@ -162,12 +168,10 @@ func (s *sky) certify() {
 // process starts a program of hale's in the network, which ends with the test.
 func (s *sky) process(network, log string, words ...string) (*exec.Cmd, chan struct{}) {
 	s.Helper()
-	program, err := exec.LookPath("hale")
-	s.must(err)
 	out, err := os.OpenFile(s.path(log), os.O_CREATE|os.O_APPEND|os.O_WRONLY, 0o600)
 	s.must(err)
 	defer out.Close()
-	all := s.in(network, append([]string{program}, words...)...)
+	all := s.in(network, append([]string{s.program()}, words...)...)
 	cmd := exec.Command(all[0], all[1:]...)
 	cmd.Stdout, cmd.Stderr = out, out
 	s.must(cmd.Start())
