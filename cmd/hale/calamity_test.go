@@ -42,6 +42,14 @@ func (s *storm) lasting() time.Duration {
 	return time.Duration(s.dice.Int64N(int64(s.longest)))
 }
 
+// longLasting is how long one lasts that does little at first.
+func (s *storm) longLasting() time.Duration {
+	if s.short {
+		return s.lasting()
+	}
+	return s.longest
+}
+
 // someServer is the active one, or any.
 func (s *storm) someServer() *ending {
 	if s.dice.IntN(2) == 0 || s.short {
@@ -73,11 +81,7 @@ func (s *storm) killServer(ctx context.Context) {
 func (s *storm) pauseServer(ctx context.Context) {
 	e := s.someServer()
 	e.must(e.hale.Process.Signal(syscall.SIGSTOP))
-	lasts := s.lasting()
-	if !s.short {
-		lasts = s.longest
-	}
-	pause(ctx, lasts)
+	pause(ctx, s.longLasting())
 	e.must(e.hale.Process.Signal(syscall.SIGCONT))
 }
 
@@ -120,7 +124,7 @@ func (s *storm) back(all ...*etcdtest.Member) {
 // loseAnswers has the provider do what it is asked for, and answer nothing.
 func (s *storm) loseAnswers(ctx context.Context) {
 	s.first.feel("lost")
-	pause(ctx, s.lasting())
+	pause(ctx, s.longLasting())
 	s.first.feel("late")
 }
 

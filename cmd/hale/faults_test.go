@@ -313,7 +313,7 @@ func (s *storm) rage() {
 	for !s.short && ctx.Err() == nil {
 		all := s.faults()
 		s.meet(ctx, all[s.dice.IntN(len(all))])
-		pause(ctx, time.Duration(s.dice.Int64N(int64(20*time.Second))))
+		pause(ctx, time.Duration(s.dice.Int64N(int64(min(2*s.longest, 20*time.Second)))))
 	}
 	stop()
 	<-failing

@@ -53,7 +53,7 @@ var mistakes = []planted{
 				"\tcase seen.Power == fleet.PowerRunning:\n\t\treturn c.done",
 			"case !known:\n\t\tr.Intent, r.AskAt = nil, 0\n\t\treturn exchange{w, r}.lostCall()\n" +
 				"\tcase seen.Power == fleet.PowerRunning:\n\t\treturn c.done"},
-	}, ofFaults("server is killed|answers are lost")},
+	}, ofFaults("answers are lost")},
 	{"agreement counted from stale eyes", []edit{
 		{"internal/probe/quorum/judge.go", "return v.Until.IsZero() || now.Before(v.Until)", "return true || now.IsZero()"},
 	}, ofEyes()},
