@@ -112,8 +112,9 @@ func (certifying) conflict(w *Work, _ *belief.Repair, _ belief.Intent, o fleet.O
 	return w.giveUpCertifying(fleet.ReasonMarkChanged, o.Detail)
 }
 
-// notFound: what became of it is the provider's word to judge.
+// notFound: what became of it is the provider's word to judge. If it is gone, it is a build like any other that failed.
 func (certifying) notFound(w *Work, _ *belief.Repair, _ belief.Intent) onward {
+	w.M.Current.Expired = !w.M.Current.Certified
 	w.M.RetryAt = w.Now().Add(w.Situation.Spec.Repair.Backoff)
 	return w.end(fleet.ReasonNoInstance)
 }

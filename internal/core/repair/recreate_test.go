@@ -109,6 +109,21 @@ func TestAMarkThatCannotBeWritten(t *testing.T) {
 	}
 }
 
+// S42: an instance that is gone before it is certified is one of hale's own builds that failed, and is built anew. If it
+// is there after all, it is certified yet.
+func TestAnInstanceThatIsGoneBeforeItIsCertified(t *testing.T) {
+	t.Parallel()
+	for _, certified := range []bool{false, true} {
+		st := calling[fleet.OpCertify](t)
+		st.m.Current.Certified = certified
+		st.ends(fleet.OutcomeNotFound)
+		st.want("it is gone", st.round(), "repair-ended no-instance; over, again in 5s")
+		if !st.m.Current.Replaceable() || st.m.Current.Expired == certified {
+			t.Errorf("certified %t: it cannot be built anew, or is no build that failed: %+v", certified, st.m.Current)
+		}
+	}
+}
+
 // L12: the answer to a call to build was lost. Whether it is there, and how, says what follows.
 func TestL12ALostBuild(t *testing.T) {
 	t.Parallel()
