@@ -302,6 +302,31 @@ func TestAStoreThatDoesNotAnswerEndsTheTerm(t *testing.T) {
 	})
 }
 
+// S54: the store does not answer for some seconds, so that the term ends and cannot give its lease back. Once the store
+// answers, hale goes on at once: it does not wait for its own lease to run out.
+func TestAServerDoesNotWaitForItsOwnLease(t *testing.T) {
+	t.Parallel()
+	var broken atomic.Bool
+	tell(t, simulated.Options{}, web(3), func(s *story) {
+		s.faults = func(_ context.Context, c memory.Call) memory.Effect {
+			if broken.Load() && (c.Op == memory.OpCommit || c.Op == memory.OpRevoke) {
+				return memory.FailBefore
+			}
+			return memory.Normal
+		}
+		s.grown()
+		broken.Store(true)
+		s.inject(simulated.Crash{Instance: s.id(2)})
+		s.pass(5 * time.Second)
+		broken.Store(false)
+		s.await(10*time.Second, "a next term begins", func() bool {
+			return s.count(because(record.Owner, fleet.ReasonTookOver)) == 2
+		})
+		s.await(time.Minute, "web-2 is healed", func() bool { return s.heals(2) == 1 && s.healthy(2) })
+		s.oneInstanceEach()
+	})
+}
+
 func TestObserveModeActsNeverAndSaysWhatItWould(t *testing.T) {
 	t.Parallel()
 	tell(t, simulated.Options{}, web(3), func(s *story) {

@@ -64,6 +64,8 @@ type holder struct {
 	drift     *time.Duration
 	published atomic.Pointer[published.Fleet]
 	lease     atomic.Pointer[state.Lease] // of the term; nil: there is none
+	// unreturned are the leases that could not be given back since the last term began.
+	unreturned []state.LeaseID
 	// afar is how the fleet stood at the other server that looks after it; nil: that is not known.
 	afar atomic.Pointer[fellows.Afar]
 	// turn is when the turn of its loop began that is under way, a fleet.Instant; 0: it waits for something to hear.

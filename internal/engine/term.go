@@ -107,7 +107,7 @@ func (o *holder) begin(ctx context.Context) (*term, error) {
 		return t.load(ctx)
 	})
 	if err != nil {
-		return nil, errors.Join(err, release(ctx, lease))
+		return nil, errors.Join(err, o.release(ctx, lease))
 	}
 	return t, nil
 }
@@ -129,11 +129,17 @@ func (t *term) claim(ctx context.Context) error {
 			Then: []state.Write{state.PutLeased(beliefs.OwnerKey(t.spec.Name), []byte(t.server), t.lease.ID())},
 		})
 		if err == nil {
-			t.ownerRev = rev
+			t.ownerRev, t.unreturned = rev, nil
 			break
 		}
 		if !fault.Is(err, fault.Conflict) {
 			return err
+		}
+		if mine, err := t.clearOwn(ctx); mine || err != nil {
+			if err != nil {
+				return err
+			}
+			continue
 		}
 		late = true
 		t.sayWhy(err)
@@ -148,6 +154,28 @@ func (t *term) claim(ctx context.Context) error {
 		return nil
 	}
 	return process.Rest(ctx, tenure.Handover)
+}
+
+// clearOwn removes the key of an earlier term of this server's own, which could not give its lease back, and reports
+// whether it was there. That term's calls have ended, so that there is nothing to wait for.
+func (t *term) clearOwn(ctx context.Context) (bool, error) {
+	if len(t.unreturned) == 0 {
+		return false, nil
+	}
+	e, err := t.store.Get(ctx, beliefs.OwnerKey(t.spec.Name))
+	if fault.Is(err, fault.NotFound) || err == nil && !slices.Contains(t.unreturned, e.Lease) {
+		return false, nil
+	}
+	if err != nil {
+		return false, err
+	}
+	_, err = t.store.Commit(ctx, state.Txn{
+		If: []state.Compare{state.Held(e.Key, e.Revision, e.Lease)}, Then: []state.Write{state.Delete(e.Key)},
+	})
+	if fault.Is(err, fault.Conflict) { // it has just run out
+		return false, nil
+	}
+	return err == nil, err
 }
 
 // awaitVacancy returns when the owner's key is gone.
@@ -289,7 +317,7 @@ func (t *term) end(ctx context.Context, cancel context.CancelFunc) {
 		level = slog.LevelDebug
 	}
 	defer func() { // whatever panics here: a lease that is not given back is renewed for ever
-		if err := release(ctx, t.lease); err != nil {
+		if err := t.release(ctx, t.lease); err != nil {
 			t.log.Log(ctx, level, "the lease was not given back; it will run out", "err", err)
 		}
 	}()
@@ -302,11 +330,12 @@ func (t *term) end(ctx context.Context, cancel context.CancelFunc) {
 // releaseWithin bounds the giving back of a lease, which runs out by itself too.
 const releaseWithin = 500 * time.Millisecond
 
-// release gives a lease back, also when ctx has ended.
-func release(ctx context.Context, lease state.Lease) error {
+// release gives a lease back, also when ctx has ended. What could not be given back the next term clears.
+func (o *holder) release(ctx context.Context, lease state.Lease) error {
 	rctx, cancel := context.WithTimeout(context.WithoutCancel(ctx), releaseWithin)
 	defer cancel()
 	if err := lease.Revoke(rctx); err != nil && !fault.Is(err, fault.NotFound) && !fault.Is(err, fault.LeaseLost) {
+		o.unreturned = append(o.unreturned, lease.ID())
 		return err
 	}
 	return nil
