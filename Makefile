@@ -18,7 +18,7 @@ PROBES_FLAGS ?=
 CONTROLLER_FLAGS ?=
 
 .DEFAULT_GOAL := help
-.PHONY: help build test test-cluster test-power test-faults test-judge test-openstack repeat disks records pools show-sizes survive hostile ends race lint fuzz-api tidy cover fuzz bench bench-probes bench-controller bench-openstack bench-sizes mutants ssd-trace demo demo-clean clean
+.PHONY: help build test test-cluster test-power test-faults test-eyes test-judge test-openstack repeat disks records pools show-sizes survive hostile ends race lint fuzz-api tidy cover fuzz bench bench-probes bench-controller bench-openstack bench-sizes mutants ssd-trace demo demo-clean clean
 
 help: ## list the targets
 	@awk -F ':.*## ' '/^[a-z-]+:.*## / { printf "  make %-14s %s\n", $$1, $$2 }' Makefile
@@ -74,7 +74,10 @@ test-faults: ## three servers, three etcd members (as root) and MACHINES (1000) 
 	@HALE_FAULTS=$(or $(FOR),1h) HALE_FAULTS_MACHINES=$(MACHINES) HALE_FAULTS_SEED=$(SEED) HALE_FAULTS_ONLY='$(ONLY)' \
 		scripts/ensure-go.sh go test -count=1 -timeout 0 -run TestS16S17S54Faults -v ./cmd/hale
 
-test-judge: ## hale is built with mistakes planted in it, and the storm of make test-faults is to find each within ten minutes (as root)
+test-eyes: ## hale and two satellites lose sight of machines, stand still and are cut off at random for FOR (10m), and what hale judged is judged; SEED
+	@HALE_EYES=$(or $(FOR),10m) HALE_EYES_SEED=$(SEED) scripts/ensure-go.sh go test -count=1 -timeout 0 -run TestEyesInAStorm -v ./cmd/hale
+
+test-judge: ## hale is built with mistakes planted in it, and the storms of make test-faults and test-eyes are to find each within ten minutes (as root)
 	@HALE_JUDGE=1 scripts/ensure-go.sh go test -count=1 -timeout 60m -run TestTheJudgeCanFail -v ./cmd/hale
 
 race: ## the tests without real machines, the longest in their short form, under the race detector (needs gcc)
