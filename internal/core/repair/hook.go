@@ -20,8 +20,7 @@ type errands struct {
 	r *belief.Repair
 }
 
-// leave comes before the first call: the hooks before a repair, and what a machine that leaves its users needs. If that
-// took time, what the rung rests on is old by now, and is looked at once more.
+// leave runs the hooks before the first call, and has users leave. If that took time, the look is taken once more.
 func (x errands) leave() onward {
 	task, some := hooks.Next(&x.Situation.Spec, x.r)
 	heals := x.r.Kind == belief.RepairHeal
