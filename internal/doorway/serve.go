@@ -23,6 +23,11 @@ func Listen(ctx context.Context, address, certificate, key string, places *Place
 			GetCertificate: func(*tls.ClientHelloInfo) (*tls.Certificate, error) { return pair.Get(time.Now()) },
 		}
 	}
+	return ListenAs(ctx, address, secure, places)
+}
+
+// ListenAs opens the address for those that there is a place for, and speaks TLS so; nil: none.
+func ListenAs(ctx context.Context, address string, secure *tls.Config, places *Places) (net.Listener, error) {
 	var how net.ListenConfig
 	l, err := how.Listen(ctx, "tcp", address)
 	if err != nil {

@@ -1,12 +1,14 @@
 package satellite
 
 import (
+	"cmp"
 	"context"
 	"crypto/rand"
 	"fmt"
 	"log/slog"
 	"maps"
 	"slices"
+	"strings"
 	"sync"
 	"time"
 
@@ -30,9 +32,16 @@ type Settings struct {
 	Tokens map[string]secret.Secret // what each shows, by its name
 	// StaleAfter is how long what one said counts.
 	StaleAfter time.Duration
+	// Server is what hale's own server is called; no other vantage is.
+	Server string
 }
 
+// Server is one that stands by, and is a vantage like a satellite.
+type Server struct{ Name, Token string }
+
 const (
+	// forgetAfter is how long a server is missed that stands by no more.
+	forgetAfter = time.Hour
 	// moveAfter is how long a satellite is silent until others look at its targets.
 	moveAfter = time.Minute
 	// turnEvery is how often is looked who is silent.
@@ -49,12 +58,16 @@ type Hub struct {
 
 	mu       sync.Mutex // never held across a call
 	settings Settings
-	lost     failure // why nobody is heard, as far as that is hale's own doing
+	servers  map[string]listed // those that stand by, and look; it is never changed, but replaced
+	lost     failure           // why nobody is heard, as far as that is hale's own doing
 	seats    map[string]*seat
 	targets  map[probe.ID]*watched
 	revision uint64 // of targets
 	looks    uint64
 }
+
+// listed is a server that stands by.
+type listed struct{ token, but string } // but: why it has no vote
 
 // failure is why something does not work, and since when; no error: it does.
 type failure struct {
@@ -83,21 +96,80 @@ func New(log *slog.Logger, panics defect.Witness) *Hub {
 func (h *Hub) Take(s Settings) {
 	h.mu.Lock()
 	h.settings = s
-	now := time.Now()
-	for name := range s.Tokens {
+	h.seat(time.Now())
+	h.mu.Unlock()
+	h.site.To(s.Place)
+}
+
+// TakeServers has exactly these servers look, too. One that there was goes on undisturbed. Of two with one name the
+// first one looks; one with the name of a satellite, or of hale's own server, has no vote.
+func (h *Hub) TakeServers(all []Server) {
+	h.mu.Lock()
+	defer h.mu.Unlock()
+	h.servers = map[string]listed{}
+	for _, s := range all {
+		if _, twice := h.servers[s.Name]; !twice {
+			h.servers[s.Name] = listed{token: s.Token}
+		}
+	}
+	h.seat(time.Now())
+}
+
+// seat gives each vantage a seat. The mutex is held.
+func (h *Hub) seat(now time.Time) {
+	servers := make(map[string]listed, len(h.servers))
+	for name, s := range h.servers {
+		servers[name] = listed{s.token, h.objection(name)}
+	}
+	h.servers = servers
+	for name, s := range h.seats {
+		if !h.keeps(s, now) {
+			s.leave()
+			delete(h.seats, name)
+		}
+	}
+	for name := range h.settings.Tokens {
 		if h.seats[name] == nil {
 			h.seats[name] = newSeat(name, now)
 		}
 	}
-	for name, at := range h.seats {
-		if _, there := s.Tokens[name]; !there {
-			at.leave()
-			delete(h.seats, name)
+	for name, s := range servers {
+		if h.seats[name] == nil && s.but == "" {
+			h.seats[name] = newSeat(name, now)
+			h.seats[name].server = true
 		}
 	}
 	h.choose(now)
-	h.mu.Unlock()
-	h.site.To(s.Place)
+}
+
+// objection says why a server that stands by has no vote: its name is another vantage's, and votes count by name.
+// Empty: it has one.
+func (h *Hub) objection(name string) string {
+	switch _, satellite := h.settings.Tokens[name]; {
+	case satellite:
+		return "a satellite has its name (satellites.tokens): it has no vote until one of them has another"
+	case name == h.settings.Server:
+		return "the active server has its name: it has no vote until it is started with another (--server)"
+	}
+	return ""
+}
+
+// keeps reports whether the seat stays. That of a server which stands by no more does for a while, in which it is
+// missed. The mutex is held.
+func (h *Hub) keeps(s *seat, now time.Time) bool {
+	_, satellite := h.settings.Tokens[s.name]
+	if !s.server {
+		return satellite
+	}
+	if h.objection(s.name) != "" {
+		return false
+	}
+	if _, here := h.servers[s.name]; here {
+		s.left = time.Time{}
+	} else if s.left.IsZero() {
+		s.left = now
+	}
+	return s.left.IsZero() || now.Sub(s.left) < forgetAfter
 }
 
 // Run listens until ctx ends. When it cannot, it tries again and again.
@@ -148,9 +220,9 @@ func (h *Hub) turn(ctx context.Context) {
 		}
 		now := time.Now()
 		h.mu.Lock()
-		if is := fmt.Sprint(h.present(now)); is != present {
+		if is := fmt.Sprint(h.present(now)); is != present || h.forgets(now) {
 			present = is
-			h.choose(now)
+			h.seat(now)
 		}
 		h.mu.Unlock()
 	}
@@ -163,11 +235,26 @@ func (h *Hub) present(now time.Time) []string {
 	})
 }
 
-// Silent is a satellite of which nothing is heard.
-type Silent struct {
-	Name  string
-	Since time.Time
-	Ever  bool // something was
+// forgets reports whether a server is to be missed no more.
+func (h *Hub) forgets(now time.Time) bool {
+	for _, s := range h.seats {
+		if !s.left.IsZero() && now.Sub(s.left) >= forgetAfter {
+			return true
+		}
+	}
+	return false
+}
+
+// Eye is a vantage beside hale's own server.
+type Eye struct {
+	Name   string
+	Server bool      // it stands by; else it is a satellite
+	Since  time.Time // since when it reports without a new beginning; zero: it never did
+	Heard  time.Time // when it reported last, or was first waited for
+	Silent bool      // for so long that what it said counts no more
+	// Targets are how many it looks at: checks of machines.
+	Targets int
+	But     string // why it has no vote, whatever it says; empty: it has one
 }
 
 // Trouble returns why no satellite is heard although they should be, and since when; no error: hale listens, or has no
@@ -178,17 +265,23 @@ func (h *Hub) Trouble() (since time.Time, err error) {
 	return h.lost.since, h.lost.err
 }
 
-// Silent returns the satellites that are silent for so long that what they said counts no more.
-func (h *Hub) Silent(now time.Time) []Silent {
+// Eyes returns all vantages beside hale's own server, by name.
+func (h *Hub) Eyes(now time.Time) []Eye {
 	h.mu.Lock()
 	defer h.mu.Unlock()
-	var out []Silent
-	for _, name := range slices.Sorted(maps.Keys(h.seats)) {
-		s := h.seats[name]
-		if now.Sub(s.heard) >= h.settings.StaleAfter+turnEvery {
-			out = append(out, Silent{name, s.heard, s.session != ""})
+	var out []Eye
+	for name, s := range h.seats {
+		out = append(out, Eye{Name: name, Server: s.server, Since: s.begun, Heard: s.heard, Targets: len(s.list),
+			Silent: now.Sub(s.heard) >= h.settings.StaleAfter+turnEvery})
+	}
+	for name, s := range h.servers {
+		if s.but != "" {
+			out = append(out, Eye{Name: name, Server: true, But: s.but})
 		}
 	}
+	slices.SortFunc(out, func(a, b Eye) int {
+		return cmp.Or(strings.Compare(a.Name, b.Name), strings.Compare(a.But, b.But))
+	})
 	return out
 }
 

@@ -156,7 +156,7 @@ func (s *satellite) ask(ctx context.Context, r *report) (orders, error) {
 	if err != nil {
 		return orders{}, err
 	}
-	req, err := http.NewRequestWithContext(ctx, http.MethodPost, strings.TrimSuffix(s.Join[s.at], "/")+path,
+	req, err := http.NewRequestWithContext(ctx, http.MethodPost, strings.TrimSuffix(s.Join[s.at], "/")+Path,
 		bytes.NewReader(body))
 	if err != nil {
 		return orders{}, err

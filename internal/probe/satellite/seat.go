@@ -11,8 +11,11 @@ import (
 // seat is one satellite, as the hub knows it. The hub's mutex guards it.
 type seat struct {
 	name    string
-	process string // the one that reports
-	session string // of that; empty: none ever reported
+	server  bool      // of hale's that stands by; else it is a satellite
+	left    time.Time // since when that stands by no more; zero: it does
+	process string    // the one that reports
+	session string    // of that; empty: none ever reported
+	begun   time.Time // the session
 	heard   time.Time
 	stamp   int64     // under the last answer
 	asOf    time.Time // what it said is no older
@@ -73,8 +76,8 @@ func (s *seat) leave() {
 }
 
 // begin begins a session with a process: it knows nothing, and has said nothing.
-func (s *seat) begin(process string) {
-	s.process, s.session = process, word()
+func (s *seat) begin(process string, now time.Time) {
+	s.process, s.session, s.begun = process, word(), now
 	s.asOf, s.stamp = time.Time{}, 0
 	clear(s.votes)
 	clear(s.gone)

@@ -4,11 +4,13 @@ import (
 	"context"
 	"crypto/sha256"
 	"crypto/subtle"
+	"crypto/tls"
 	"encoding/json"
 	"errors"
 	"fmt"
 	"log/slog"
 	"maps"
+	"net"
 	"net/http"
 	"slices"
 	"strings"
@@ -38,23 +40,41 @@ func (h *Hub) serve(ctx context.Context, place Place) error {
 	if err != nil {
 		return err
 	}
-	defer l.Close()
 	h.cannot(nil)
 	h.log.Info("hale listens for satellites", "address", l.Addr().String())
+	return h.answerAt(ctx, l)
+}
+
+// Hear answers at another address, by another certificate, until ctx ends. ready is told once it listens there.
+func (h *Hub) Hear(ctx context.Context, address string, certificate *tls.Certificate, ready func() error) error {
+	l, err := doorway.ListenAs(ctx, address, &tls.Config{MinVersion: tls.VersionTLS13,
+		Certificates: []tls.Certificate{*certificate}}, h.places)
+	if err != nil {
+		return err
+	}
+	if err := ready(); err != nil {
+		return errors.Join(err, l.Close())
+	}
+	return h.answerAt(ctx, l)
+}
+
+func (h *Hub) answerAt(ctx context.Context, l net.Listener) error {
+	defer l.Close()
 	return doorway.Serve(ctx, &http.Server{
-		Handler: defect.Handler(h.handler(), h.panics, ""), ReadHeaderTimeout: requestLimit, ReadTimeout: requestLimit,
+		Handler: h.Handler(), ReadHeaderTimeout: requestLimit, ReadTimeout: requestLimit,
 		WriteTimeout: answerLimit, IdleTimeout: idleLimit, MaxHeaderBytes: maxHead,
 		ErrorLog: slog.NewLogLogger(slog.DiscardHandler, slog.LevelError), // what strangers do
 	}, l, 0)
 }
 
-func (h *Hub) handler() http.Handler {
+// Handler takes reports at Path.
+func (h *Hub) Handler() http.Handler {
 	mux := http.NewServeMux()
-	mux.HandleFunc("POST "+path, h.receive)
-	return http.HandlerFunc(func(w http.ResponseWriter, req *http.Request) {
+	mux.HandleFunc("POST "+Path, h.receive)
+	return defect.Handler(http.HandlerFunc(func(w http.ResponseWriter, req *http.Request) {
 		w.Header().Set("Connection", "close") // until it is known who it is
 		mux.ServeHTTP(w, req)
-	})
+	}), h.panics, "")
 }
 
 // refusal is why a report is not taken.
@@ -103,9 +123,15 @@ func (h *Hub) admit(req *http.Request) (name string, err error) {
 		return "", stranger
 	}
 	h.mu.Lock()
-	tokens := h.settings.Tokens
+	tokens, servers := h.settings.Tokens, h.servers
 	h.mu.Unlock()
 	wants := req.Header.Get(nameHeader)
+	if s := servers[wants]; s.token != "" && equal(strings.TrimSpace(shown), s.token) {
+		if s.but != "" {
+			return "", refusal{http.StatusForbidden, s.but}
+		}
+		return wants, nil
+	}
 	var unread error
 	for _, name := range slices.Sorted(maps.Keys(tokens)) {
 		if wants != "" && name != wants {
@@ -160,7 +186,7 @@ func (h *Hub) take(name string, r *report) error {
 	s.heard = now
 	if r.Session != s.session || r.Session == "" || r.Process != s.process || r.Stamp > s.stamp {
 		h.log.Info("a satellite reports", "satellite", name, "version", line(r.Version))
-		s.begin(r.Process)
+		s.begin(r.Process, now)
 		r.Session, r.Have = "", 0
 		for _, w := range h.targets {
 			if slices.Contains(w.eyes, name) {

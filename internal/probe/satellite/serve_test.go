@@ -61,7 +61,7 @@ func TestWhoMayReport(t *testing.T) {
 		t.Run(name, func(t *testing.T) {
 			t.Parallel()
 			h := hubOf(t, Place{})
-			req := httptest.NewRequestWithContext(t.Context(), http.MethodPost, path, strings.NewReader(c.body))
+			req := httptest.NewRequestWithContext(t.Context(), http.MethodPost, Path, strings.NewReader(c.body))
 			if c.token != "" {
 				req.Header.Set("Authorization", "Bearer "+c.token)
 			}
@@ -69,7 +69,7 @@ func TestWhoMayReport(t *testing.T) {
 				req.Header.Set(nameHeader, c.named)
 			}
 			rec := httptest.NewRecorder()
-			h.handler().ServeHTTP(rec, req)
+			h.Handler().ServeHTTP(rec, req)
 			if said := rec.Body.String(); rec.Code != c.code || !strings.Contains(said, c.says) {
 				t.Errorf("%d: %s, want %d: %s", rec.Code, said, c.code, c.says)
 			}
@@ -119,7 +119,7 @@ func TestThePortIsTaken(t *testing.T) {
 	}
 	await("it listens", func(err error) bool { return err == nil })
 	client := &http.Client{Timeout: time.Minute}
-	resp, err := client.Get("http://" + other.Addr().String() + path)
+	resp, err := client.Get("http://" + other.Addr().String() + Path)
 	if err != nil {
 		t.Fatal(err)
 	}

@@ -130,6 +130,7 @@ func (e standing) Run(ctx context.Context) error {
 type scene struct {
 	*testing.T
 	token  string // a file
+	names  bool   // whether satellites say what they are called, as servers do
 	hub    *Hub
 	engine *quorum.Engine
 	here   *probetest.Transport
@@ -195,7 +196,7 @@ func (s *scene) serve(tokens map[string]secret.Secret) {
 		}
 	}()
 	for _, p := range s.there {
-		p.set(func() { p.to = s.hub.handler() })
+		p.set(func() { p.to = s.hub.Handler() })
 	}
 	s.engine.Set(s.target)
 }
@@ -204,7 +205,7 @@ func (s *scene) serve(tokens map[string]secret.Secret) {
 func (s *scene) launch(name string) {
 	p := s.there[name]
 	if p == nil {
-		p = &place{net: probetest.NewTransport(), wire: &wire{to: s.hub.handler()}}
+		p = &place{net: probetest.NewTransport(), wire: &wire{to: s.hub.Handler()}}
 		s.there[name] = p
 		s.sees(name)
 		s.Cleanup(p.under.Wait)
@@ -212,9 +213,13 @@ func (s *scene) launch(name string) {
 	quiet := slog.New(slog.DiscardHandler)
 	ctx, cancel := context.WithCancel(s.Context())
 	var runs sync.WaitGroup
+	said := ""
+	if s.names {
+		said = name
+	}
 	runs.Go(func() {
 		err := Run(ctx, Options{
-			Join: []string{"https://" + standby, "https://hale"}, Version: "1", Through: p.wire, Logger: quiet,
+			Name: said, Join: []string{"https://" + standby, "https://hale"}, Version: "1", Through: p.wire, Logger: quiet,
 			Token:  func(context.Context) (string, error) { return "token-" + name, nil },
 			Engine: standing{netprobe.New(p.net, netprobe.Options{}), p, make(chan probe.Report)},
 			Panics: defect.NewRegister(quiet).Witness(defect.Probes, "")})

@@ -7,6 +7,7 @@ import (
 	"time"
 
 	"hale/internal/core/fleet"
+	"hale/internal/probe/probetest"
 )
 
 // story plays one in a bubble.
@@ -62,8 +63,9 @@ func TestSatellitesAreGone(t *testing.T) {
 		s.loses("hale")
 		s.after(time.Minute, "unknown not-agreed none of 3 sees it: hale does not (timeout), ams and fra are silent")
 		s.never(fleet.StandingDown)
-		if got := s.hub.Silent(time.Now()); len(got) != 2 || got[0].Name != "ams" || !got[0].Ever {
-			s.Errorf("silent are %+v", got)
+		if got := s.hub.Eyes(time.Now()); len(got) != 2 || got[0].Name != "ams" || got[0].Since.IsZero() || !got[0].Silent ||
+			!got[1].Silent || got[0].Targets != 1 {
+			s.Errorf("the satellites are %+v", got)
 		}
 	})
 }
@@ -284,6 +286,71 @@ func TestTheNextInstanceIsSeenAnew(t *testing.T) {
 			if e.Epoch == s.target.Epoch && e.Standing != fleet.StandingUnknown && e.Standing != fleet.StandingUp {
 				s.Errorf("it was %s by what was seen before: %+v", e.Standing, e)
 			}
+		}
+	})
+}
+
+// serversOf are servers that stand by, with the tokens that the scene's eyes show.
+func serversOf(names ...string) []Server {
+	var all []Server
+	for _, name := range names {
+		all = append(all, Server{Name: name, Token: "token-" + name})
+	}
+	return all
+}
+
+// Servers that stand by look, too. What one of three does not see is up; what two do not see is down. One whose listing
+// ended has no vote any more and is missed by its name, and has a vote again when it is listed anew.
+func TestServersThatStandByLook(t *testing.T) {
+	story(t, nil, func(s *scene) {
+		s.names = true
+		s.hub.Take(Settings{StaleAfter: 5 * time.Second, Server: "hale"})
+		s.hub.TakeServers(serversOf("hale-b", "hale-c"))
+		s.launch("hale-b")
+		s.launch("hale-c")
+		s.after(20*time.Second, "up ok ")
+		s.loses("hale")
+		s.after(time.Minute, "up elsewhere 2 of 3 see it: hale-b and hale-c do, hale does not (timeout)")
+		s.never(fleet.StandingDown)
+		s.hub.TakeServers(serversOf("hale-b"))
+		s.loses("hale-c")
+		s.after(time.Minute, "unknown not-agreed 1 of 3 see it: hale-b does, hale does not (timeout), hale-c is silent")
+		s.never(fleet.StandingDown)
+		s.hub.TakeServers(serversOf("hale-b", "hale-c"))
+		s.after(20*time.Second, "down timeout 1 of 3 see it: hale-b does, hale and hale-c do not (timeout)")
+		s.hub.TakeServers(serversOf("hale-b"))
+		s.sees("hale")
+		s.after(forgetAfter+time.Minute, "up elsewhere 2 of 3 see it: hale and hale-b do")
+		if is := s.hub.Eyes(time.Now()); len(is) != 1 || is[0].Name != "hale-b" || !is[0].Server || is[0].Silent {
+			s.Errorf("after an hour hale-c is still missed: %+v", is)
+		}
+	})
+}
+
+// Votes count by name: a server with the name of a satellite, or of the active server, has none, and neither has the
+// second one of a name. It is said why.
+func TestAServerThatHasAnothersName(t *testing.T) {
+	story(t, two[:1], func(s *scene) {
+		for _, p := range s.there { // the satellite is away
+			p.set(func() { p.cut = true })
+		}
+		s.names = true
+		s.hub.mu.Lock()
+		tokens := s.hub.settings.Tokens
+		s.hub.mu.Unlock()
+		s.hub.Take(Settings{Tokens: tokens, StaleAfter: 5 * time.Second, Server: "hale"})
+		impostors := []Server{{"ams", "token-x"}, {"hale", "token-hale"}, {"hale-b", "token-other"}, {"hale-b", "token-hale-b"}}
+		s.hub.TakeServers(impostors)
+		s.launch("hale")
+		s.launch("hale-b") // shows the second one's token
+		s.loses("hale", "hale-b")
+		s.here.Script(s.target.Address, probetest.Silent())
+		s.after(time.Minute, "unknown not-agreed none of 3 sees it: hale does not (timeout), ams and hale-b are silent")
+		s.never(fleet.StandingDown)
+		is := s.hub.Eyes(time.Now())
+		if len(is) != 4 || !strings.Contains(is[1].But, "a satellite has its name") ||
+			!strings.Contains(is[2].But, "the active server has its name") || !is[3].Since.IsZero() {
+			s.Errorf("it is said that %+v", is)
 		}
 	})
 }

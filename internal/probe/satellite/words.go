@@ -16,8 +16,8 @@ import (
 // number says so. What only grows keeps its number: fields that one side does not know are passed over.
 const Protocol = 1
 
-// path is where satellites report.
-const path = "/satellite"
+// Path is where satellites report, and servers that stand by.
+const Path = "/satellite"
 
 const (
 	// hold is how long the server keeps a report waiting for something to answer: so often does a satellite report,

@@ -21,6 +21,7 @@ import (
 
 	"hale/internal/core/fault"
 	"hale/internal/core/tenure"
+	"hale/internal/secret"
 	"hale/internal/state"
 )
 
@@ -61,6 +62,26 @@ type Server struct {
 	Unfit string `json:",omitempty"`
 	// Left says that it said goodbye.
 	Left bool `json:",omitempty"`
+	// Token is what a server that stands by shows where it reports what it sees; empty: it does not look.
+	Token Token `json:",omitempty"`
+	// Hears is where the active server takes reports of those that stand by; zero: nowhere.
+	Hears Hearing `json:",omitzero"`
+}
+
+// Token is a secret between one server that stands by and the active one.
+type Token string
+
+// String implements fmt.Stringer: what it is shows nowhere.
+func (Token) String() string { return secret.Shown }
+
+// GoString implements fmt.GoStringer.
+func (Token) GoString() string { return secret.Shown }
+
+// Hearing is where a server takes reports.
+type Hearing struct {
+	At string // host:port
+	// Certificate is the SHA-256 of the one that it shows there, in hex; empty: it shows that of hale's own cluster.
+	Certificate string `json:",omitempty"`
 }
 
 // Store is a store whose leases can be renewed more often than by a third of their time.
@@ -110,19 +131,24 @@ func Await(ctx context.Context, store state.Store, told func(Server)) error {
 		if is != (Server{}) {
 			told(is)
 		}
-		looking, stop := context.WithTimeout(ctx, lookAgain)
-		for _, err := range store.Watch(looking, ownerKey, revision) {
-			if err != nil {
-				stop()
-				return err
-			}
-			break // whatever it was, it is read again
-		}
-		stop()
-		if ctx.Err() != nil {
-			return ctx.Err()
+		if err := news(ctx, store, ownerKey, revision); err != nil {
+			return err
 		}
 	}
+}
+
+// news returns when something below the prefix has changed since the revision, and after half a minute. The error says
+// that ctx has ended, or the store failed.
+func news(ctx context.Context, store state.Store, prefix string, since int64) error {
+	looking, stop := context.WithTimeout(ctx, lookAgain)
+	defer stop()
+	for _, err := range store.Watch(looking, prefix, since) {
+		if err != nil {
+			return err
+		}
+		break // whatever it was, it is read again
+	}
+	return ctx.Err()
 }
 
 // Become makes this server the active one, until ctx ends, the lease is lost or it leaves.
@@ -133,6 +159,7 @@ func Become(ctx context.Context, store Store, me Server) (*Office, error) {
 	if err != nil {
 		return nil, err
 	}
+	me.Token = "" // of the time in which it stood by
 	value, err := json.Marshal(me)
 	if err != nil {
 		return nil, err
@@ -143,7 +170,8 @@ func Become(ctx context.Context, store Store, me Server) (*Office, error) {
 		end()
 		return nil, err
 	}
-	o := &Office{Store: store, lease: lease, end: end, me: me}
+	o := &Office{Store: store, lease: lease, end: end, said: make(chan Server, 1)}
+	o.said <- me
 	if at != 0 && !last.Left {
 		o.rests = Rest
 	}

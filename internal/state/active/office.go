@@ -14,7 +14,7 @@ import (
 // Office is the store as the active server uses it. It implements state.Store.
 type Office struct {
 	Store
-	me    Server
+	said  chan Server // what the store has of this server; who takes it out puts it back
 	lease state.Lease
 	end   context.CancelFunc
 	since time.Time
@@ -123,20 +123,37 @@ func (o *Office) Evict(ctx context.Context, keys ...string) error {
 
 // Note has the store say that this server's configuration is another one now.
 func (o *Office) Note(ctx context.Context, configuration string) error {
-	o.me.Configuration = configuration
-	value, err := json.Marshal(o.me)
+	return o.say(ctx, func(me *Server) { me.Configuration = configuration })
+}
+
+// Hear has the store say where this server takes reports of those that stand by.
+func (o *Office) Hear(ctx context.Context, where Hearing) error {
+	return o.say(ctx, func(me *Server) { me.Hears = where })
+}
+
+// say has the store say something else of this server.
+func (o *Office) say(ctx context.Context, change func(me *Server)) error {
+	me := <-o.said
+	defer func() { o.said <- me }()
+	next := me
+	change(&next)
+	value, err := json.Marshal(next)
 	if err != nil {
 		return err
 	}
 	_, err = o.Commit(ctx, state.Txn{Then: []state.Write{state.PutLeased(ownerKey, value, o.lease.ID()),
 		state.Put(lastKey, value)}})
+	if err == nil {
+		me = next
+	}
 	return err
 }
 
 // Leave says goodbye, so that another server becomes active at once. Nothing may be under way any more.
 func (o *Office) Leave(ctx context.Context) error {
 	defer o.end()
-	me := o.me
+	me := <-o.said
+	o.said <- me
 	me.Left = o.Rest() == 0 // else the next one has to rest for the last one, too
 	value, err := json.Marshal(me)
 	if err == nil {

@@ -75,20 +75,40 @@ func (s *Standing) End(ctx context.Context) {
 	s.end()
 }
 
+// Follow tells of the servers that stand by: at first, whenever something changes, and every half a minute, until ctx
+// ends or the store fails.
+func Follow(ctx context.Context, store state.Store, told func([]Server)) error {
+	for {
+		all, revision, err := standing(ctx, store)
+		if err != nil {
+			return err
+		}
+		told(all)
+		if err := news(ctx, store, standingPrefix, revision); err != nil {
+			return err
+		}
+	}
+}
+
 // StandBy returns the servers that stand by, sorted by name.
 func StandBy(ctx context.Context, store state.Store) ([]Server, error) {
-	entries, _, err := store.List(ctx, standingPrefix)
+	all, _, err := standing(ctx, store)
+	return all, err
+}
+
+func standing(ctx context.Context, store state.Store) (all []Server, revision int64, err error) {
+	entries, revision, err := store.List(ctx, standingPrefix)
 	if err != nil {
-		return nil, err
+		return nil, 0, err
 	}
-	all := make([]Server, len(entries))
+	all = make([]Server, len(entries))
 	for i, e := range entries {
 		if err := json.Unmarshal(e.Value, &all[i]); err != nil {
-			return nil, fault.New(fault.Permanent, "active.list", e.Key, err)
+			return nil, 0, fault.New(fault.Permanent, "active.list", e.Key, err)
 		}
 	}
 	slices.SortFunc(all, func(a, b Server) int {
 		return cmp.Or(cmp.Compare(a.Name, b.Name), cmp.Compare(a.Process, b.Process))
 	})
-	return all, nil
+	return all, revision, nil
 }
