@@ -8,6 +8,7 @@ package app
 
 import (
 	"context"
+	"crypto/tls"
 	"errors"
 	"log/slog"
 	"os"
@@ -17,6 +18,7 @@ import (
 	"hale/internal/api/server"
 	"hale/internal/api/socket"
 	"hale/internal/app/backups"
+	"hale/internal/app/eyes"
 	"hale/internal/app/fencing"
 	"hale/internal/app/lists"
 	"hale/internal/app/members"
@@ -32,6 +34,7 @@ import (
 	"hale/internal/engine"
 	"hale/internal/metrics"
 	"hale/internal/owner/published"
+	"hale/internal/probe/satellite"
 	"hale/internal/state"
 	"hale/internal/state/active"
 	"hale/internal/state/beliefs"
@@ -59,6 +62,8 @@ type Options struct {
 	ends func() bool
 	// onReload hears of each configuration that a reload has put in force; nil: nothing is done with it.
 	onReload func(context.Context, *config.Config)
+	// hears makes what takes reports of servers that stand by; nil: none do.
+	hears func(*satellite.Hub) *eyes.Reception
 }
 
 func (o Options) validate() error {
@@ -125,7 +130,7 @@ func endsSoon(ctx context.Context, log *slog.Logger, work func(context.Context) 
 // work opens the store, and controls the fleets until ctx ends.
 func (a *App) work(ctx context.Context) error {
 	if a.opts.Config.Etcd.Used() {
-		return a.share(ctx, standby.Options{})
+		return a.share(ctx, standby.Options{Look: a.looker(nil)}, nil)
 	}
 	if a.opts.Config.Cluster.Used() {
 		return a.belong(ctx)
@@ -158,11 +163,11 @@ func (a *App) belong(ctx context.Context) error {
 	now := *a
 	now.server = m.Name()
 	return m.During(ctx, func(ctx context.Context) error {
-		return now.share(ctx, standby.Options{Unable: m.Full, Unread: members.Unread,
+		return now.share(ctx, standby.Options{Unable: m.Full, Unread: members.Unread, Look: now.looker(m.Calling),
 			Connect: func(ctx context.Context) (standby.Store, error) {
 				own, err := m.Connect(ctx)
 				return ours{own}, err
-			}})
+			}}, m)
 	})
 }
 
@@ -172,8 +177,15 @@ type ours struct{ *etcd.Own }
 // Close implements standby.Store.
 func (ours) Close() error { return nil }
 
-// share controls the fleets whenever this server is the active one of those that share the store.
-func (a *App) share(ctx context.Context, o standby.Options) error {
+// looker is this server as a vantage of the active one, while it stands by. ours is how TLS is spoken in hale's own
+// cluster; nil: it is in none.
+func (a *App) looker(ours func() *tls.Config) func(context.Context, active.Hearing, active.Token) error {
+	return eyes.Looker{Name: a.server, Version: a.opts.Version, Logger: a.opts.Logger, Ours: ours}.Look
+}
+
+// share controls the fleets whenever this server is the active one of those that share the store. Those that stand by
+// report at the door of hale's own cluster; nil: it is in none.
+func (a *App) share(ctx context.Context, o standby.Options, door eyes.Door) error {
 	o.Config, o.Load, o.Server, o.Version = a.opts.Config, a.opts.Load, a.server, a.opts.Version
 	o.Anyway, o.Logger = a.opts.ThisFile, a.opts.Logger
 	o.Surface = func(ctx context.Context, waits func() string) error {
@@ -190,6 +202,9 @@ func (a *App) share(ctx context.Context, o standby.Options) error {
 		now.opts.ends = func() bool { return ctx.Err() != nil }
 		now.opts.onReload = func(ctx context.Context, c *config.Config) {
 			standby.Note(ctx, office, c, a.opts.Logger)
+		}
+		now.opts.hears = func(h *satellite.Hub) *eyes.Reception {
+			return eyes.New(eyes.Options{Hub: h, Office: office, Door: door, Logger: a.opts.Logger})
 		}
 		return now.furnish(working, office)
 	}
@@ -239,6 +254,11 @@ func (a *App) furnish(ctx context.Context, store state.Store) error {
 	if err := s.restore(ctx, store); err != nil {
 		return err
 	}
+	if a.opts.hears != nil {
+		s.eyes = a.opts.hears(s.satellites)
+		s.eyes.Take(c)
+	}
+	s.satellites.Take(satellitesOf(c.Satellites, a.server))
 	troubles.Warn(c, a.opts.Logger)
 	s.porter = porter.New(store, a.opts.Logger, s.defects)
 	s.porter.Take(c)
@@ -270,7 +290,7 @@ func (a *App) outward(c *config.Config, store state.Store, s *site) {
 		Fleets: fleets})
 	s.lists = lists.New(c, lists.Options{Fleets: fleets, Log: a.opts.Logger})
 	s.troubles.Ask(troubles.Parts{Receiver: s.receiver, Porter: s.porter, Streams: s.streams, Pools: s.pools,
-		Lists: s.lists, Satellites: s.satellites})
+		Lists: s.lists, Satellites: s.satellites, Eyes: s.eyes})
 }
 
 // recognise makes sure that the store is one that this version can use, and says if it came out of a backup since the
@@ -327,6 +347,7 @@ func (a *App) surface(working context.Context, store state.Store, s *site, d *de
 		ProbeLog: d.ProbeLog,
 		Defects:  s.defects,
 		Troubles: s.troubles.All,
+		Eyes:     s.satellites.Eyes,
 		Plans:    d.providerPlans,
 		Stored:   s.engine.StoreStatus,
 		Unowned:  s.engine.Unowned,
@@ -368,6 +389,7 @@ func (a *App) serve(ctx context.Context, store state.Store, s *site, d *desk) er
 	keep(working, "lists of machines", s.lists.Run)
 	keep(working, "reload", func(ctx context.Context) { d.listen(ctx, a.opts.Hangups) })
 	keep(working, "what hale lacks", s.troubles.Run)
+	keep(working, "servers that stand by", s.eyes.Run)
 	keep(surfaces, "tests of fences", s.fencing.Run)
 	keep(surfaces, "porter", s.porter.Run)
 	supervised := systemd.By(s.engine.Stuck, log)

@@ -72,7 +72,8 @@ func (s *site) hand(c *config.Config) {
 	s.pools.Take(c)
 	s.lists.Take(c)
 	s.receiver.Take(placeOf(c.Heartbeats), c.Fleets)
-	s.satellites.Take(satellitesOf(c.Satellites))
+	s.satellites.Take(satellitesOf(c.Satellites, s.how.server))
+	s.eyes.Take(c)
 	s.porter.Take(c)
 }
 

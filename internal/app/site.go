@@ -13,6 +13,7 @@ import (
 	"github.com/google/uuid"
 
 	"hale/internal/adapters"
+	"hale/internal/app/eyes"
 	"hale/internal/app/fencing"
 	"hale/internal/app/lists"
 	"hale/internal/app/pools"
@@ -95,6 +96,7 @@ type site struct {
 	receiver *heartbeat.Receiver
 	// satellites is where probes in other networks report.
 	satellites *satellite.Hub
+	eyes       *eyes.Reception  // where servers that stand by report; nil: nowhere
 	gauges     *adapters.Gauges // nil: it is not staffed
 	porter     *porter.Porter   // nil: there is no API
 	streams    *streams.Streams
@@ -134,7 +136,6 @@ func newSite(c *config.Config, were connections, log *slog.Logger) (*site, error
 	s.receiver = heartbeat.New(log, s.defects.Witness(defect.Heartbeats, ""))
 	s.receiver.Take(placeOf(c.Heartbeats), c.Fleets)
 	s.satellites = satellite.New(log, s.defects.Witness(defect.Probes, ""))
-	s.satellites.Take(satellitesOf(c.Satellites))
 	s.pool = poolOf(log, s.defects.Witness(defect.Probes, ""))
 	for _, p := range c.Providers {
 		known := were.inForce(p)
@@ -391,8 +392,8 @@ func (s *site) watch(spec *policy.Spec, a adapter, transport probe.Transport, ag
 }
 
 // satellitesOf is where satellites report, and which there are.
-func satellitesOf(c config.Satellites) satellite.Settings {
-	return satellite.Settings{Tokens: c.Tokens, StaleAfter: c.StaleAfter,
+func satellitesOf(c config.Satellites, server string) satellite.Settings {
+	return satellite.Settings{Tokens: c.Tokens, StaleAfter: c.Stale(), Server: server,
 		Place: satellite.Place{Listen: c.Listen, Certificate: c.Certificate, Key: c.Key}}
 }
 

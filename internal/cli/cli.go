@@ -80,7 +80,7 @@ func (c commander) root() *cobra.Command {
 	root.AddCommand(steer.Commands(c.Call)...)
 	root.AddCommand(play.Commands(c.Call)...)
 	root.AddCommand(reach.Commands(c.Call)...)
-	root.AddCommand(servers.Command(c.Call))
+	root.AddCommand(servers.Command(c.Call), servers.Satellites(c.Call))
 	spell(root.Commands())
 	return root
 }

@@ -43,7 +43,8 @@ func compile(doc document, all kinds.All, f *keys.Finder) *Config {
 	for _, n := range doc.fleets.Value {
 		mistaken(n, named, f)
 		around := fleets.Around{Finder: f, All: all, Targets: recipients, Receives: doc.heartbeats.How != keys.Absent,
-			Balancers: looks, Satellites: len(c.Satellites.Tokens), SatellitesStale: c.Satellites.StaleAfter}
+			Balancers: looks, Satellites: len(c.Satellites.Tokens), SatellitesStale: c.Satellites.Stale(),
+			Shared: c.Cluster.Used() || c.Etcd.Used(), StandbysLook: c.Cluster.Used() || c.Etcd.Listen != ""}
 		for i, p := range doc.providers.Value {
 			around.Providers = append(around.Providers, p.Name)
 			if p.Name == n.Value.Provider() { // the compiled ones are in the order of the drafts yet

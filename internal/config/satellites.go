@@ -1,6 +1,7 @@
 package config
 
 import (
+	"cmp"
 	"fmt"
 	"time"
 
@@ -17,6 +18,9 @@ type Satellites struct {
 	// StaleAfter is how long what one said counts.
 	StaleAfter time.Duration
 }
+
+// Stale is how long what another vantage than hale's server said counts, also where there are no satellites.
+func (s Satellites) Stale() time.Duration { return cmp.Or(s.StaleAfter, defaultStaleAfter) }
 
 type satellitesDraft struct {
 	listen keys.At[string]

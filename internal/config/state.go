@@ -18,6 +18,9 @@ type Etcd struct {
 	Certificate, Key string        // files in PEM form, by which hale shows who it is; empty: it does not
 	User             string        // empty: none
 	Password         secret.Secret // of the user
+	// Listen is where the active server takes reports of those that stand by (address:port), and Advertise where those
+	// reach it; empty: it takes none.
+	Listen, Advertise string
 }
 
 // Used reports whether the state is in etcd servers.
@@ -42,6 +45,7 @@ type clusterDraft struct{ listen, advertise keys.At[string] }
 type etcdDraft struct {
 	endpoints        keys.At[[]keys.At[string]]
 	prefix, ca, user keys.At[string]
+	reach            clusterDraft
 	tls              keys.At[keyPairDraft]
 	password         keys.At[keys.SecretRef]
 }
@@ -60,8 +64,10 @@ func stateShape() keys.Object[stateDraft] {
 	}}
 }
 
+const exampleAddress = "10.0.0.1:7120"
+
 func clusterShape() keys.Object[clusterDraft] {
-	const example = "10.0.0.1:7120"
+	const example = exampleAddress
 	return keys.Object[clusterDraft]{Fields: []keys.Field[clusterDraft]{
 		keys.Must("listen", example, "The address and port for the other servers, as `10.0.0.1:7120` or `:7120`. "+
 			"Everything there is TLS, and both sides show who they are.", keys.Text("an address and port", example),
@@ -74,7 +80,7 @@ func clusterShape() keys.Object[clusterDraft] {
 
 func compileCluster(s keys.At[stateDraft], f *keys.Finder) Cluster {
 	d := s.Value.cluster.Value
-	out := Cluster{Listen: d.listen.Value, Advertise: d.advertise.Value}
+	out := Cluster{Listen: d.listen.Value}
 	switch {
 	case s.Given() && !s.Value.cluster.Given() && !s.Value.etcd.Given():
 		f.Add(s.Spot, "does not say where the state is", "write cluster: or etcd:, or take the key away: then the "+
@@ -86,15 +92,22 @@ func compileCluster(s keys.At[stateDraft], f *keys.Finder) Cluster {
 	if !d.listen.Known() {
 		return out
 	}
+	out.Advertise = reachable(d, s.Value.cluster.Spot, f)
+	return out
+}
+
+// reachable returns where other servers reach this one.
+func reachable(d clusterDraft, at keys.Spot, f *keys.Finder) string {
 	if !hasPort(d.listen.Value) {
 		f.Add(d.listen.Spot, fmt.Sprintf("%q is not an address and port", d.listen.Value), "write it as 10.0.0.1:7120")
 	}
+	out := d.advertise.Value
 	if !d.advertise.Written() {
-		out.Advertise = d.listen.Value
+		out = d.listen.Value
 	}
-	if host, port, err := net.SplitHostPort(out.Advertise); err != nil || host == "" || port == "" || port == "0" ||
+	if host, port, err := net.SplitHostPort(out); err != nil || host == "" || port == "" || port == "0" ||
 		isEverywhere(host) {
-		f.Add(s.Value.cluster.Spot, fmt.Sprintf("other servers cannot reach this one at %q", out.Advertise),
+		f.Add(at, fmt.Sprintf("other servers cannot reach this one at %q", out),
 			"add advertise: with the address and port by which they do, as 10.0.0.1:7120")
 	}
 	return out
@@ -123,6 +136,13 @@ func etcdShape() keys.Object[etcdDraft] {
 			keys.Text("a user", "hale"), func(e *etcdDraft) *keys.At[string] { return &e.user }),
 		keys.May("password", "The user's password.", keys.Secret(),
 			func(e *etcdDraft) *keys.At[keys.SecretRef] { return &e.password }),
+		keys.May("listen", "The address and port of this server for those that stand by, as `10.0.0.1:7120`: with "+
+			"`vantages`, they look at machines, too, and report there. Everything there is TLS.",
+			keys.Text("an address and port", exampleAddress),
+			func(e *etcdDraft) *keys.At[string] { return &e.reach.listen }),
+		keys.May("advertise", "Where the other servers reach that, where that is not `listen`.",
+			keys.Text("an address and port", exampleAddress),
+			func(e *etcdDraft) *keys.At[string] { return &e.reach.advertise }).Said("where it listens"),
 	}}
 }
 
@@ -145,6 +165,13 @@ func compileEtcd(s keys.At[stateDraft], f *keys.Finder) Etcd {
 			f.Add(e.Spot, "hale's state would go over the network in the clear",
 				"have etcd speak TLS (--cert-file, --key-file), and write https://"+at.Host)
 		}
+	}
+	switch {
+	case d.reach.listen.Known() && d.reach.listen.Given():
+		out.Listen, out.Advertise = d.reach.listen.Value, reachable(d.reach, s.Value.etcd.Spot, f)
+	case d.reach.advertise.Written():
+		f.Add(d.reach.advertise.Spot, "says where this server is reached, and no key says where it listens",
+			"add listen: with the address and port, as 10.0.0.1:7120")
 	}
 	if d.user.Written() != d.password.Written() {
 		f.Add(s.Value.etcd.Spot, "names a user without a password, or a password without a user",

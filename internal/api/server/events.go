@@ -14,6 +14,7 @@ import (
 	"hale/internal/api/rest"
 	"hale/internal/core/fleet"
 	"hale/internal/core/record"
+	"hale/internal/prose/words"
 	"hale/internal/state/journal"
 
 	"github.com/danielgtaylor/huma/v2"
@@ -198,7 +199,7 @@ func (s *Server) understood(ctx context.Context, in *eventsInput) (wantedEvents,
 	}
 	for _, k := range in.Kinds {
 		if q.kinds = append(q.kinds, record.Kind(k)); !slices.Contains(api.EventKinds(), k) {
-			return q, rest.BadRequest("kind: " + api.UnknownKind(k).Error())
+			return q, rest.BadRequest("kind: " + words.UnknownKind(k, api.EventKinds()).Error())
 		}
 	}
 	from := in.From

@@ -25,6 +25,7 @@ import (
 	"hale/internal/engine/takeover"
 	"hale/internal/notify"
 	"hale/internal/owner/published"
+	"hale/internal/probe/satellite"
 	"hale/internal/state"
 	"hale/internal/state/once"
 )
@@ -68,6 +69,7 @@ type Options struct {
 	Plans func() []api.Waiting
 	// Troubles is what hale itself lacks, and a person can give it; nil: nothing.
 	Troubles func() []api.Trouble
+	Eyes     func(now time.Time) []satellite.Eye // the vantages beside this server
 	// Monitoring answers those who watch hale.
 	Monitoring Monitoring
 	// Defects is what panicked since hale was started, and where it is noted when a call of this package does; nil:

@@ -2,6 +2,7 @@ package server
 
 import (
 	"context"
+	"time"
 
 	"hale/api"
 	"hale/internal/api/rest"
@@ -15,13 +16,9 @@ func (s *Server) listServers(ctx context.Context, _ *rest.Nothing) (api.Servers,
 	if !shared {
 		is = active.Server{Name: s.opts.Server, Version: s.opts.Version, Since: s.started}
 	}
-	out := api.Servers{Active: view.SharingServer(is), Standby: []api.SharingServer{}}
-	if err != nil {
-		return out, err
+	var all []active.Server
+	if err == nil {
+		all, err = active.StandBy(ctx, s.opts.Store)
 	}
-	all, err := active.StandBy(ctx, s.opts.Store)
-	for _, o := range all {
-		out.Standby = append(out.Standby, view.SharingServer(o))
-	}
-	return out, err
+	return view.Sharing(is, all, s.opts.Eyes(time.Now())), err
 }

@@ -152,6 +152,13 @@ func (m *Member) Standing(context.Context) door.Standing {
 		is.Free = room.Free
 	}
 	is.Trouble = m.Full()
+	if r := m.hears.Load(); r != nil {
+		for _, e := range r.eyes() {
+			if e.Server {
+				is.Eyes = append(is.Eyes, door.Eye{Name: e.Name, Since: e.Since, Heard: e.Heard, Silent: e.Silent, But: e.But})
+			}
+		}
+	}
 	return is
 }
 
@@ -179,12 +186,17 @@ func (m *Member) Servers(ctx context.Context) (door.Servers, error) {
 	}
 	votes, up := f.votes("")
 	out.May = max(0, up-(votes/2+1))
-	far := uint64(0)
+	far, eyes := uint64(0), map[string]*door.Eye{}
 	for _, s := range f.all {
 		far = max(far, s.says.Committed)
+		for _, e := range s.says.Eyes {
+			eyes[e.Name] = &e
+		}
 	}
 	for _, s := range f.all {
-		out.Servers = append(out.Servers, m.describe(s, offices[s.name], far))
+		is := m.describe(s, offices[s.name], far)
+		is.Eye = eyes[s.name]
+		out.Servers = append(out.Servers, is)
 	}
 	return out, nil
 }

@@ -8,6 +8,7 @@ package members
 
 import (
 	"context"
+	"crypto/tls"
 	"errors"
 	"fmt"
 	"log/slog"
@@ -22,6 +23,7 @@ import (
 	"hale/internal/config"
 	"hale/internal/core/fault"
 	"hale/internal/defect"
+	"hale/internal/probe/satellite"
 	"hale/internal/state/etcd"
 )
 
@@ -51,7 +53,8 @@ type Member struct {
 	papers *papers.Papers
 	client door.Client
 
-	store atomic.Pointer[etcd.Own] // nil: not yet
+	store atomic.Pointer[etcd.Own]  // nil: not yet
+	hears atomic.Pointer[reception] // of the active server; nil: it takes no reports
 	mu    sync.Mutex
 	waits string // for what it waits before there is a store
 
@@ -86,6 +89,32 @@ func New(o Options) (*Member, error) {
 	m.leave = sync.OnceFunc(func() { close(m.leaving) })
 	return m, nil
 }
+
+// reception is where servers that stand by report what they see.
+type reception struct {
+	reports http.Handler
+	eyes    func() []satellite.Eye
+}
+
+// Hear has reports of servers that stand by answered at the door; nil: none any more.
+func (m *Member) Hear(reports http.Handler, eyes func() []satellite.Eye) {
+	if reports == nil {
+		m.hears.Store(nil)
+		return
+	}
+	m.hears.Store(&reception{reports, eyes})
+}
+
+// Reports implements door.House.
+func (m *Member) Reports() http.Handler {
+	if r := m.hears.Load(); r != nil {
+		return r.reports
+	}
+	return nil
+}
+
+// Calling is how this server speaks TLS with another one of its cluster.
+func (m *Member) Calling() *tls.Config { return m.papers.Calling() }
 
 // Name is what the server is called in the cluster.
 func (m *Member) Name() string { return m.papers.Name }

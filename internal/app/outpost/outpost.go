@@ -47,8 +47,7 @@ const (
 
 // Run probes and reports until ctx ends.
 func Run(ctx context.Context, o Options) error {
-	through, err := o.way()
-	if err != nil {
+	if err := o.sound(); err != nil {
 		return fault.New(fault.Invalid, "probe", "", err)
 	}
 	path, err := filepath.Abs(o.TokenFile)
@@ -65,21 +64,45 @@ func Run(ctx context.Context, o Options) error {
 	if exposed := token.Exposed(); exposed != "" {
 		o.Logger.Warn("a secret is not kept well", "problem", exposed)
 	}
-	if err := netprobe.MayPing(ctx); errors.Is(err, fs.ErrPermission) {
-		o.Logger.Warn("there is no right to send pings: ping checks have no vote from here", "err", err)
+	secure := &tls.Config{MinVersion: tls.VersionTLS12}
+	if o.CA != "" {
+		if secure.RootCAs, err = doorway.Authorities(o.CA).Get(time.Now()); err != nil {
+			return fault.New(fault.Invalid, "probe", o.CA, err)
+		}
 	}
-	defects := defect.NewRegister(o.Logger)
+	return Probe(ctx, Report{To: o.Join, Name: o.Name, Version: o.Version, Token: token.Resolve, TLS: secure,
+		Logger: o.Logger})
+}
+
+// Report says to which servers a vantage reports, and as which.
+type Report struct {
+	To      []string // as https://hale.example.org:7118
+	Name    string
+	Version string
+	Token   func(context.Context) (string, error)
+	TLS     *tls.Config
+	Logger  *slog.Logger
+}
+
+// Probe probes what the servers want probed and reports to them, until ctx ends. An error says that it cannot probe.
+func Probe(ctx context.Context, r Report) error {
+	if err := netprobe.MayPing(ctx); errors.Is(err, fs.ErrPermission) {
+		r.Logger.Warn("there is no right to send pings: ping checks have no vote from here", "err", err)
+	}
+	defects := defect.NewRegister(r.Logger)
 	panics := defects.Witness(defect.Probes, "")
 	network := netprobe.Network()
 	defer func() {
 		if err := network.Close(); err != nil {
-			o.Logger.Warn("the probes' sockets were not closed well", "err", err)
+			r.Logger.Warn("the probes' sockets were not closed well", "err", err)
 		}
 	}()
-	engine, stop := engineOf(ctx, network, o.Logger, panics)
+	engine, stop := engineOf(ctx, network, r.Logger, panics)
 	defer stop()
-	return satellite.Run(ctx, satellite.Options{Join: o.Join, Name: o.Name, Version: o.Version, Token: token.Resolve,
-		Through: through, Engine: engine, Logger: o.Logger, Panics: panics})
+	through := way(r.TLS)
+	defer through.CloseIdleConnections()
+	return satellite.Run(ctx, satellite.Options{Join: r.To, Name: r.Name, Version: r.Version, Token: r.Token,
+		Through: through, Engine: engine, Logger: r.Logger, Panics: panics})
 }
 
 // engineOf returns what probes over the network: by shards where this system has them. stop ends these, after the
@@ -108,34 +131,31 @@ func engineOf(ctx context.Context, network *netprobe.Net, log *slog.Logger,
 }
 
 // way is the way to the servers: one connection, in which nobody reads the token.
-func (o Options) way() (http.RoundTripper, error) {
+func way(secure *tls.Config) *http.Transport {
+	return &http.Transport{
+		Proxy: http.ProxyFromEnvironment, DialContext: (&net.Dialer{Timeout: dialWithin}).DialContext,
+		TLSHandshakeTimeout: dialWithin, MaxConnsPerHost: 1, MaxIdleConnsPerHost: 1, IdleConnTimeout: idleFor,
+		MaxResponseHeaderBytes: largestHead, TLSClientConfig: secure,
+	}
+}
+
+// sound reports a server to which the token would not go well.
+func (o Options) sound() error {
 	if len(o.Join) == 0 {
-		return nil, errors.New("no server is named: write --join https://hale.example.org:7118")
+		return errors.New("no server is named: write --join https://hale.example.org:7118")
 	}
 	for _, j := range o.Join {
 		u, err := url.Parse(j)
 		switch {
 		case err == nil && u.User != nil:
-			return nil, errors.New("a server's address has a user in it: a satellite shows its token, and nothing else")
+			return errors.New("a server's address has a user in it: a satellite shows its token, and nothing else")
 		case err != nil, u.Scheme != "https" && u.Scheme != "http", u.Host == "":
-			return nil, fmt.Errorf("%q is not the address of a server: write it as https://hale.example.org:7118", j)
+			return fmt.Errorf("%q is not the address of a server: write it as https://hale.example.org:7118", j)
 		case u.Scheme == "http" && !here(u.Hostname()):
-			return nil, fmt.Errorf("the token would go to %s in the clear: write https://%s", u.Host, u.Host)
+			return fmt.Errorf("the token would go to %s in the clear: write https://%s", u.Host, u.Host)
 		}
 	}
-	t := &http.Transport{
-		Proxy: http.ProxyFromEnvironment, DialContext: (&net.Dialer{Timeout: dialWithin}).DialContext,
-		TLSHandshakeTimeout: dialWithin, MaxConnsPerHost: 1, MaxIdleConnsPerHost: 1, IdleConnTimeout: idleFor,
-		MaxResponseHeaderBytes: largestHead, TLSClientConfig: &tls.Config{MinVersion: tls.VersionTLS12},
-	}
-	if o.CA != "" {
-		pool, err := doorway.Authorities(o.CA).Get(time.Now())
-		if err != nil {
-			return nil, err
-		}
-		t.TLSClientConfig.RootCAs = pool
-	}
-	return t, nil
+	return nil
 }
 
 // here reports whether the host is this very machine.

@@ -46,6 +46,9 @@ type Options struct {
 	Unread func(ctx context.Context, store state.Store) (string, error)
 	// Surface answers people while this server stands by, until ctx ends. It may fail.
 	Surface func(ctx context.Context, waits func() string) error
+	// Look has this server look at machines for the active one, which takes reports there, until ctx ends; nil: it does
+	// not.
+	Look func(ctx context.Context, at active.Hearing, token active.Token) error
 	// Work is what the active server does, on the store, until ctx ends.
 	Work func(ctx context.Context, c *config.Config, office *active.Office) error
 }
@@ -69,7 +72,8 @@ const goodbye = 500 * time.Millisecond
 type one struct {
 	Options
 	process string
-	waits   standing // for what
+	token   active.Token // shown to the active one; empty: this server does not look
+	waits   standing     // for what
 	// twin is the process of another server with this one's name, and since when it is seen.
 	twin  string
 	since time.Time
@@ -78,6 +82,9 @@ type one struct {
 // Run stands by and is active by turns, until ctx ends, or the work fails.
 func Run(ctx context.Context, o Options) error {
 	s := &one{Options: o, process: rand.Text()}
+	if o.Look != nil {
+		s.token = active.Token(rand.Text())
+	}
 	store, err := s.connect(ctx)
 	if err != nil {
 		return err
@@ -202,8 +209,10 @@ func (s *one) become(ctx context.Context, store Store) (*active.Office, error) {
 	if err != nil {
 		return nil, err
 	}
-	line := listing{me: me, store: store}
+	me.Token = s.token
+	line, looks := listing{me: me, store: store}, gaze{one: s}
 	defer func() { line.end(ctx) }()
+	defer looks.end()
 	for ctx.Err() == nil {
 		err := active.Await(ctx, store, func(is active.Server) {
 			s.meet(is)
@@ -214,8 +223,10 @@ func (s *one) become(ctx context.Context, store Store) (*active.Office, error) {
 			}
 			s.wait(fmt.Sprintf("it stands by: %s looks after the fleets%s", is.Name, differs))
 			line.say(ctx, strings.TrimPrefix(differs, ", since "))
+			looks.follow(ctx, is)
 		})
 		if err == nil {
+			looks.end()
 			err = s.fits(ctx, store)
 		}
 		if err == nil {

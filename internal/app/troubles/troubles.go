@@ -7,6 +7,7 @@ package troubles
 import (
 	"context"
 	"errors"
+	"fmt"
 	"io/fs"
 	"log/slog"
 	"slices"
@@ -14,6 +15,7 @@ import (
 	"time"
 
 	"hale/api"
+	"hale/internal/app/eyes"
 	"hale/internal/app/lists"
 	"hale/internal/app/pools"
 	"hale/internal/app/porter"
@@ -43,6 +45,8 @@ type Parts struct {
 	Lists    *lists.Lists
 	// Satellites is where satellites report.
 	Satellites *satellite.Hub
+	// Eyes is where servers that stand by report; nil: there are none.
+	Eyes *eyes.Reception
 }
 
 // Troubles is what hale lacks. It is safe for concurrent use.
@@ -50,6 +54,7 @@ type Troubles struct {
 	log   *slog.Logger
 	parts Parts
 	again chan struct{}
+	begun time.Time
 
 	mu     sync.Mutex
 	config *config.Config
@@ -58,7 +63,7 @@ type Troubles struct {
 
 // New looks for what the configuration needs, once Run works, or Look is called.
 func New(c *config.Config, log *slog.Logger) *Troubles {
-	return &Troubles{log: log, config: c, again: make(chan struct{}, 1)}
+	return &Troubles{log: log, config: c, again: make(chan struct{}, 1), begun: time.Now().UTC()}
 }
 
 // Ask has the parts asked, too. It comes before All.
@@ -213,23 +218,65 @@ func (t *Troubles) All() []api.Trouble {
 		t.parts.Lists.Troubles())
 }
 
-// satellites says of which satellites nothing is heard.
+// satellites says which vantages are missing.
 func (t *Troubles) satellites(now time.Time) []api.Trouble {
-	if since, err := t.parts.Satellites.Trouble(); err != nil {
-		return []api.Trouble{{Part: api.TroubleSatellite, Since: since.UTC(), Text: err.Error(),
-			Advice: "see which program has the port (ss -ltnp), or give satellites: listen another one; hale goes on " +
-				"by itself when it can listen"}}
-	}
 	var out []api.Trouble
-	for _, s := range t.parts.Satellites.Silent(now) {
-		text := "satellite " + s.Name + " is silent, and has no vote"
-		if !s.Ever {
-			text = "satellite " + s.Name + " has not reported to this server yet, and has no vote"
+	if since, err := t.parts.Eyes.Trouble(); err != nil {
+		out = append(out, api.Trouble{Part: api.TroubleSatellite, Since: since.UTC(), Text: err.Error(),
+			Advice: "see which program has the port (ss -ltnp), and whether the address is one of this machine's " +
+				"(state.etcd.listen); hale goes on by itself when it can listen"})
+	}
+	if since, err := t.parts.Satellites.Trouble(); err != nil {
+		return append(out, api.Trouble{Part: api.TroubleSatellite, Since: since.UTC(), Text: err.Error(),
+			Advice: "see which program has the port (ss -ltnp), or give satellites: listen another one; hale goes on " +
+				"by itself when it can listen"})
+	}
+	eyes := t.parts.Satellites.Eyes(now)
+	for _, e := range eyes {
+		if text, advice := missed(e); text != "" {
+			out = append(out, api.Trouble{Part: api.TroubleSatellite, Name: e.Name, Since: e.Heard.UTC(), Text: text,
+				Advice: advice})
 		}
-		out = append(out, api.Trouble{Part: api.TroubleSatellite, Name: s.Name, Since: s.Since.UTC(), Text: text,
-			Advice: "see there whether hale probe runs, and what it says (journalctl -u hale-probe)"})
+	}
+	t.mu.Lock()
+	want := vantages(t.config)
+	t.mu.Unlock()
+	if there := len(eyes) + 1; there < want {
+		out = append(out, api.Trouble{Part: api.TroubleSatellite, Since: t.begun,
+			Text:   fmt.Sprintf("checks ask from %d vantages, and there are %d", want, there),
+			Advice: "start hale on the servers that are to stand by (hale server list), or add satellites"})
 	}
 	return out
+}
+
+// missed says why a vantage has no vote, and what to do; empty: it has one.
+func missed(e satellite.Eye) (text, advice string) {
+	kind := "satellite "
+	advice = "see there whether hale probe runs, and what it says (journalctl -u hale-probe)"
+	if e.Server {
+		kind = "server "
+		advice = "see there whether hale runs, and what it says (journalctl -u hale), and whether it reaches this server"
+	}
+	switch {
+	case e.But != "":
+		return kind + e.Name + " stands by, and has no vote: " + e.But, "give each vantage a name of its own"
+	case !e.Silent:
+		return "", ""
+	case e.Since.IsZero():
+		return kind + e.Name + " has not reported to this server yet, and has no vote", advice
+	}
+	return kind + e.Name + " is silent, and has no vote", advice
+}
+
+// vantages is from how many a check is asked at most.
+func vantages(c *config.Config) int {
+	most := 0
+	for i := range c.Fleets {
+		for _, check := range c.Fleets[i].Asked() {
+			most = max(most, check.Sight.Vantages)
+		}
+	}
+	return most
 }
 
 // pings reports whether hale itself pings anything by the configuration. Simulated machines are not pinged over the

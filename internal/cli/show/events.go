@@ -13,6 +13,7 @@ import (
 	"hale/internal/cli/paper"
 	"hale/internal/core/fleet"
 	"hale/internal/prose"
+	"hale/internal/prose/words"
 
 	"github.com/spf13/cobra"
 )
@@ -38,7 +39,7 @@ func (c reader) eventsCommand() *cobra.Command {
 			}
 			for _, k := range q.Kinds {
 				if !slices.Contains(api.EventKinds(), k) {
-					return command.Usage(fmt.Errorf("--kind: %w", api.UnknownKind(k)))
+					return command.Usage(fmt.Errorf("--kind: %w", words.UnknownKind(k, api.EventKinds())))
 				}
 			}
 			var err error

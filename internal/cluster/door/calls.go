@@ -48,6 +48,17 @@ type Standing struct {
 	Free      uint64 // bytes of its disk
 	Trouble   string `json:",omitempty"`
 	Now       time.Time
+	// Eyes are the vantages beside it, if it is the active one.
+	Eyes []Eye `json:",omitempty"`
+}
+
+// Eye is a vantage beside the active server, as that one has it.
+type Eye struct {
+	Name   string    `json:"name"`
+	Since  time.Time `json:"since,omitzero"` // since when it reports; zero: it never did
+	Heard  time.Time `json:"heard"`
+	Silent bool      `json:"silent,omitempty"` // it has no vote
+	But    string    `json:"but,omitempty"`    // why it has none, whatever it says
 }
 
 // Servers are those of the cluster.
@@ -73,6 +84,8 @@ type Server struct {
 	Since   time.Time `json:"since,omitzero"`
 	But     string    `json:"but,omitempty"`
 	Here    bool      `json:"here,omitempty"`
+	// Eye is it as a vantage beside the active server; nil: it is none.
+	Eye *Eye `json:"eye,omitempty"`
 }
 
 // Pending is an invitation that was not used.

@@ -35,6 +35,8 @@ type House interface {
 	Gone(ctx context.Context, id string) bool
 	// Peers answers etcd's own calls; nil: not yet.
 	Peers() http.Handler
+	// Reports takes those of servers that stand by; nil: this one is not the active one, or takes none.
+	Reports() http.Handler
 }
 
 // The calls beside etcd's own.
@@ -46,6 +48,7 @@ const (
 	dismissPath  = "/hale/dismiss"
 	serversPath  = "/hale/servers"
 	standingPath = "/hale/standing"
+	reportPath   = "/satellite" // as satellites have it
 )
 
 // limits are the places: of strangers, who may come to join, some always stay free for the servers of the cluster.
@@ -109,8 +112,22 @@ func (d door) handler() http.Handler {
 	mux.Handle("POST "+standingPath, d.ours(answered(func(ctx context.Context, _ struct{}) (Standing, error) {
 		return d.House.Standing(ctx), nil
 	})))
+	mux.Handle("POST "+reportPath, d.ours(http.HandlerFunc(d.reports)))
 	mux.Handle("/", d.ours(http.HandlerFunc(d.peers)))
 	return mux
+}
+
+// reports has a report of a server that stands by taken.
+func (d door) reports(w http.ResponseWriter, r *http.Request) {
+	taken := d.House.Reports()
+	if taken == nil {
+		http.Error(w, "this server is not the active one, or no check has vantages", http.StatusServiceUnavailable)
+		return
+	}
+	way := http.NewResponseController(w)
+	_ = way.SetReadDeadline(time.Now().Add(bodyWithin)) // its connection can
+	taken.ServeHTTP(w, r)
+	_ = way.SetReadDeadline(time.Time{})
 }
 
 // peers has etcd answer its own calls. It panics with http.ErrAbortHandler, which ends the connection and is no defect,

@@ -24,6 +24,8 @@ type house struct {
 	door.House
 	inside atomic.Int64
 	gone   string
+	// reports takes those of servers that stand by; nil: it is not the active one.
+	reports http.Handler
 }
 
 func (h *house) Join(_ context.Context, q door.JoinRequest) (door.JoinAnswer, error) {
@@ -39,6 +41,8 @@ func (h *house) Servers(context.Context) (door.Servers, error) {
 }
 
 func (h *house) Gone(_ context.Context, id string) bool { return id == h.gone }
+
+func (h *house) Reports() http.Handler { return h.reports }
 
 func (h *house) Peers() http.Handler {
 	return http.HandlerFunc(func(http.ResponseWriter, *http.Request) { h.inside.Add(1) })

@@ -37,6 +37,8 @@ type Around struct {
 	// Satellites are how many there are, and SatellitesStale is how long what one said counts.
 	Satellites      int
 	SatellitesStale time.Duration
+	// Shared says that several servers share the state, and StandbysLook that those which stand by are vantages.
+	Shared, StandbysLook bool
 }
 
 // Cut is a method that cuts a host's access.

@@ -28,6 +28,11 @@ func (c *compiler) sight(d checkDraft, check *policy.Check) policy.Sight {
 	case secret:
 		c.Add(n.Spot, "its headers have a secret, which does not leave hale's server",
 			"take vantages out, or make it a check without the secret")
+	case c.StandbysLook: // how many servers there are, no file says
+	case c.Satellites+1 < n.Value && c.Shared:
+		c.Add(n.Spot, "servers that stand by do not look, since no key says where they report what they see",
+			"add listen: to state.etcd, with an address of this server and a port that the others reach, as "+
+				"10.0.0.1:7120, or add satellites, or lower vantages")
 	case c.Satellites == 0:
 		c.Add(n.Spot, "there are no satellites", "add satellites: {listen: \":7118\", tokens: {ams: {file: PATH}, "+
 			"fra: {file: PATH}}} at the top of the file")

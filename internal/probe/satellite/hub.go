@@ -59,6 +59,7 @@ type Hub struct {
 	mu       sync.Mutex // never held across a call
 	settings Settings
 	servers  map[string]listed // those that stand by, and look; it is never changed, but replaced
+	alone    bool              // no server that stands by is to look
 	lost     failure           // why nobody is heard, as far as that is hale's own doing
 	seats    map[string]*seat
 	targets  map[probe.ID]*watched
@@ -102,11 +103,12 @@ func (h *Hub) Take(s Settings) {
 }
 
 // TakeServers has exactly these servers look, too. One that there was goes on undisturbed. Of two with one name the
-// first one looks; one with the name of a satellite, or of hale's own server, has no vote.
+// first one looks; one with the name of a satellite, or of hale's own server, has no vote. Nil: none is to look, and none is
+// missed.
 func (h *Hub) TakeServers(all []Server) {
 	h.mu.Lock()
 	defer h.mu.Unlock()
-	h.servers = map[string]listed{}
+	h.servers, h.alone = map[string]listed{}, all == nil
 	for _, s := range all {
 		if _, twice := h.servers[s.Name]; !twice {
 			h.servers[s.Name] = listed{token: s.Token}
@@ -161,7 +163,7 @@ func (h *Hub) keeps(s *seat, now time.Time) bool {
 	if !s.server {
 		return satellite
 	}
-	if h.objection(s.name) != "" {
+	if h.alone || h.objection(s.name) != "" {
 		return false
 	}
 	if _, here := h.servers[s.name]; here {

@@ -1,0 +1,65 @@
+package standby
+
+import (
+	"context"
+	"time"
+
+	"hale/internal/defect"
+	"hale/internal/state/active"
+)
+
+// gaze is this server's looking at machines for the active one. It may fail, which costs a vote.
+type gaze struct {
+	*one
+	of    gazed
+	stop  context.CancelFunc // nil: it looks for none
+	ended chan struct{}
+}
+
+// gazed is which server it looks for, and where that takes reports.
+type gazed struct {
+	process string
+	at      active.Hearing
+}
+
+// endsLooking is how long this server waits for its probes to end before it becomes the active one regardless.
+const endsLooking = time.Second
+
+// follow has it look for this server, which is the active one.
+func (g *gaze) follow(ctx context.Context, is active.Server) {
+	next := gazed{is.Process, is.Hears}
+	if g.stop != nil && g.of == next {
+		select {
+		case <-g.ended: // it failed: it is tried again
+		default:
+			return
+		}
+	}
+	g.end()
+	if g.Look == nil || next.at == (active.Hearing{}) {
+		return
+	}
+	looking, stop := context.WithCancel(ctx)
+	g.of, g.stop, g.ended = next, stop, make(chan struct{})
+	go func(ended chan struct{}) { // ends with looking
+		defer close(ended)
+		err := defect.Try(func() error { return g.Look(looking, next.at, g.token) })
+		if err != nil && looking.Err() == nil {
+			g.Logger.Warn("this server does not look at machines while it stands by", "err", err)
+		}
+	}(g.ended)
+}
+
+// end has it look no more.
+func (g *gaze) end() {
+	if g.stop == nil {
+		return
+	}
+	g.stop()
+	select {
+	case <-g.ended:
+	case <-time.After(endsLooking):
+		g.Logger.Warn("this server's probes take long to end; it does not wait for them")
+	}
+	g.stop = nil
+}
