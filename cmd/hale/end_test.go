@@ -9,6 +9,7 @@ import (
 	"os/exec"
 	"path/filepath"
 	"regexp"
+	"slices"
 	"strconv"
 	"strings"
 	"syscall"
@@ -29,7 +30,8 @@ type ending struct {
 	dice   *rand.Rand
 	dir    string // the folder of hale and of the provider
 	env    []string
-	binary string // empty: that of the tests
+	inside []string // the words by which a program is run in hale's network; none: in the test's
+	binary string   // empty: that of the tests
 	client *api.Client
 	hale   *exec.Cmd
 	ended  chan struct{} // closed when it has ended
@@ -164,7 +166,13 @@ func (e *ending) start(args ...string) {
 // startProgram starts another hale than the one that is tested.
 func (e *ending) startProgram(program string, args ...string) {
 	run := []string{"run", e.path("hale.yaml"), "--data-dir", e.path("data"), "--socket", e.path("sock")}
-	e.run(exec.Command(program, append(run, args...)...))
+	e.run(e.command(program, append(run, args...)...))
+}
+
+// command is a program where hale runs.
+func (e *ending) command(program string, args ...string) *exec.Cmd {
+	all := append(append(slices.Clone(e.inside), program), args...)
+	return exec.Command(all[0], all[1:]...)
 }
 
 // run starts a hale.

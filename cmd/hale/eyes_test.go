@@ -121,7 +121,7 @@ func (e *eyes) rule() {
 			rules = append(rules, fmt.Sprintf("add rule ip way through iifname %s drop", eye))
 		}
 	}
-	e.inside(field, "nft", strings.Join(rules, "; "))
+	e.networks.inside(field, "nft", strings.Join(rules, "; "))
 }
 
 // note writes down who does not see what from now on, and says so. What changed did between the two times.
@@ -195,7 +195,7 @@ func (e *eyes) judge(verdicts []api.Event) {
 		e.want(v.Machine, v.At, v.Text+" "+v.Detail)
 	}
 	ordered := 0
-	for _, line := range e.calls() {
+	for _, line := range e.ordered() {
 		var at, pid int64
 		var what, id, machine string
 		if _, err := fmt.Sscan(line, &at, &pid, &what, &id, &machine); err != nil {

@@ -6,7 +6,6 @@ import (
 	"math/rand/v2"
 	"net"
 	"os"
-	"os/exec"
 	"regexp"
 	"slices"
 	"strings"
@@ -68,13 +67,19 @@ func lasting(t *testing.T) string {
 func unite(t *testing.T, names ...string) *allied {
 	t.Helper()
 	a := ally(t, names...)
+	a.unite()
+	return a
+}
+
+func (a *allied) unite() {
+	a.Helper()
+	names := a.names
 	a.init(names[0])
 	first := a.starts(names[0])
 	first.await(names[0]+" built the fleet", allHealthy(first))
 	for _, name := range names[1:] {
 		a.joins(names[0], name)
 	}
-	return a
 }
 
 func (a *allied) init(name string, args ...string) string {
@@ -135,7 +140,7 @@ func (a *allied) votes(name string) {
 func (a *allied) server(name string, args ...string) string {
 	a.Helper()
 	e := a.all[name]
-	cmd := exec.Command(e.program(), append(append([]string{"server"}, args...), "--data-dir", e.path("data"))...)
+	cmd := e.command(e.program(), append(append([]string{"server"}, args...), "--data-dir", e.path("data"))...)
 	cmd.Dir, cmd.Env = e.dir, append(os.Environ(), e.env...)
 	out, err := cmd.CombinedOutput()
 	if err != nil {

@@ -26,8 +26,14 @@ import (
 // sky is a hale and its satellites, each in a network of its own, and machines in another one, where all ways meet.
 type sky struct {
 	*ending
-	holders map[string]*exec.Cmd // of the networks
-	eyes    map[string]*exec.Cmd // the satellites
+	*networks
+	eyes map[string]*exec.Cmd // the satellites
+}
+
+// networks are some of their own for what runs in a test.
+type networks struct {
+	t       *testing.T
+	holders map[string]*exec.Cmd
 }
 
 // field is the network of the machines, which are all addresses of 10.0.0.0/8 and answer pings.
@@ -42,12 +48,12 @@ func rise(t *testing.T) *sky {
 // riseWith does so with another hale than the one that is tested, if one is named.
 func riseWith(t *testing.T, program string) *sky {
 	t.Helper()
-	s := &sky{ending: &ending{T: t, fleets: 1, binary: program}, holders: map[string]*exec.Cmd{}, eyes: map[string]*exec.Cmd{}}
+	s := &sky{ending: &ending{T: t, fleets: 1, binary: program}, networks: network(t, "hale", "ams", "fra"),
+		eyes: map[string]*exec.Cmd{}}
 	s.begin(1)
 	s.feel("well")
 	s.write(s.path("truth/calls"), "")
-	s.lay()
-	s.certify()
+	certify(s.ending, net.IPv4(192, 168, 1, 2))
 	program, err := filepath.Abs("testdata/truth.sh")
 	s.must(err)
 	var tokens []string
@@ -75,9 +81,11 @@ fleets:
 	return s
 }
 
-// lay makes the networks, and the ways between them: hale's and the satellites' lead to the machines' only, which leads
-// on.
-func (s *sky) lay() {
+// network makes a network of each name, and the ways between them: each leads to the machines' network, which leads on. The
+// first one is 192.168.1.2 there.
+func network(t *testing.T, names ...string) *networks {
+	t.Helper()
+	s := &networks{t, map[string]*exec.Cmd{}}
 	s.hold(field, "unshare", "--user", "--map-root-user", "--net", "cat")
 	s.inside(field, "ip", "link", "set", "lo", "up")
 	s.inside(field, "ip", "route", "add", "local", "10.0.0.0/8", "dev", "lo")
@@ -87,7 +95,7 @@ func (s *sky) lay() {
 		chain out { type filter hook output priority 0; }
 		chain through { type filter hook forward priority 0; }
 	}`)
-	for i, name := range []string{"hale", "ams", "fra"} {
+	for i, name := range names {
 		net := fmt.Sprintf("192.168.%d.", i+1)
 		s.hold(name, s.in(field, "unshare", "--net", "cat")...)
 		pid := strconv.Itoa(s.holders[name].Process.Pid)
@@ -99,16 +107,17 @@ func (s *sky) lay() {
 		s.inside(name, "ip", "link", "set", "way", "up")
 		s.inside(name, "ip", "route", "add", "default", "via", net+"1")
 	}
+	return s
 }
 
 // hold makes a network, which is there as long as the test runs.
-func (s *sky) hold(name string, words ...string) {
-	s.Helper()
+func (s *networks) hold(name string, words ...string) {
+	s.t.Helper()
 	cmd := exec.Command(words[0], words[1:]...)
 	stdin, err := cmd.StdinPipe()
-	s.must(err)
-	s.must(cmd.Start())
-	s.Cleanup(func() {
+	must(s.t, err)
+	must(s.t, cmd.Start())
+	s.t.Cleanup(func() {
 		_ = stdin.Close()
 		_ = cmd.Wait() // it ends with its input
 	})
@@ -120,7 +129,7 @@ func (s *sky) hold(name string, words ...string) {
 	limit := time.Now().Add(patience)
 	for tick := time.NewTicker(10 * time.Millisecond); ; <-tick.C {
 		here, err := os.Readlink("/proc/" + other + "/ns/net")
-		s.must(err)
+		must(s.t, err)
 		there, err := os.Readlink(fmt.Sprintf("/proc/%d/ns/net", cmd.Process.Pid))
 		program, _ := os.ReadFile(fmt.Sprintf("/proc/%d/comm", cmd.Process.Pid))
 		switch {
@@ -128,32 +137,40 @@ func (s *sky) hold(name string, words ...string) {
 			tick.Stop()
 			return
 		case time.Now().After(limit):
-			s.Fatalf("%s is in no network of its own: %v", name, err)
+			s.t.Fatalf("%s is in no network of its own: %v", name, err)
 		}
 	}
 }
 
 // in is a command, to be run in the network.
-func (s *sky) in(network string, words ...string) []string {
+func (s *networks) in(network string, words ...string) []string {
 	return append([]string{"nsenter", "--target", strconv.Itoa(s.holders[network].Process.Pid), "--user", "--net",
 		"--preserve-credentials", "--"}, words...)
 }
 
 // inside runs a command in the network.
-func (s *sky) inside(network string, words ...string) {
-	s.Helper()
+func (s *networks) inside(network string, words ...string) {
+	s.t.Helper()
 	all := s.in(network, words...)
-	if out, err := exec.CommandContext(s.Context(), all[0], all[1:]...).CombinedOutput(); err != nil {
-		s.Fatalf("%v: %v: %s", words, err, out)
+	if out, err := exec.CommandContext(s.t.Context(), all[0], all[1:]...).CombinedOutput(); err != nil {
+		s.t.Fatalf("%v: %v: %s", words, err, out)
 	}
 }
 
-// certify makes the certificate by which hale is known to satellites.
-func (s *sky) certify() {
+func must(t *testing.T, err error) {
+	t.Helper()
+	if err != nil {
+		t.Fatal(err)
+	}
+}
+
+// certify makes the certificate by which a server at the address is known.
+func certify(s *ending, at net.IP) {
+	s.Helper()
 	key, err := ecdsa.GenerateKey(elliptic.P256(), rand.Reader)
 	s.must(err)
 	of := &x509.Certificate{SerialNumber: big.NewInt(1), NotAfter: time.Now().Add(time.Hour), IsCA: true,
-		BasicConstraintsValid: true, IPAddresses: []net.IP{net.IPv4(192, 168, 1, 2)}}
+		BasicConstraintsValid: true, IPAddresses: []net.IP{at}}
 	cert, err := x509.CreateCertificate(rand.Reader, of, of, key.Public(), key)
 	s.must(err)
 	der, err := x509.MarshalECPrivateKey(key)
@@ -205,27 +222,27 @@ func (s *sky) looks(name string) {
 }
 
 // cut lays rules into the way, and mend takes all of them out.
-func (s *sky) cut(rules ...string) {
-	s.Helper()
+func (s *networks) cut(rules ...string) {
+	s.t.Helper()
 	for _, r := range rules {
 		s.inside(field, "nft", "add rule ip way "+r)
 	}
 }
 
-func (s *sky) mend() {
-	s.Helper()
+func (s *networks) mend() {
+	s.t.Helper()
 	s.inside(field, "nft", "flush table ip way")
 }
 
 // why is what hale says of a machine.
-func (s *sky) why(machine string) string {
-	return strings.Join(strings.Fields(s.says("why", machine)), " ")
+func (e *ending) why(machine string) string {
+	return strings.Join(strings.Fields(e.says("why", machine)), " ")
 }
 
 // addressOf returns where the machine is; empty: it is nowhere now.
-func (s *sky) addressOf(machine string) string {
-	s.Helper()
-	for _, is := range s.truth() {
+func (e *ending) addressOf(machine string) string {
+	e.Helper()
+	for _, is := range e.truth() {
 		if m := machineOf.FindStringSubmatch(is); len(m) > 1 && m[1] == machine {
 			return regexp.MustCompile(`"address":"([^"]*)"`).FindStringSubmatch(is)[1]
 		}
@@ -233,10 +250,11 @@ func (s *sky) addressOf(machine string) string {
 	return ""
 }
 
-// calls returns what was ordered of the provider, but for what certifies.
-func (s *sky) calls() []string {
-	said, err := os.ReadFile(s.path("truth/calls"))
-	s.must(err)
+// ordered returns what was ordered of the provider, but for what certifies.
+func (e *ending) ordered() []string {
+	e.Helper()
+	said, err := os.ReadFile(e.path("truth/calls"))
+	e.must(err)
 	return slices.DeleteFunc(strings.Split(string(said), "\n"), func(line string) bool {
 		return line == "" || strings.Contains(line, " certify ")
 	})
@@ -245,21 +263,27 @@ func (s *sky) calls() []string {
 // nothing wants that nothing happens to any machine for some time, and that hale says so meanwhile in the end.
 func (s *sky) nothing(of string, says ...string) {
 	s.Helper()
-	before := len(s.calls())
+	nothing(s.ending, s.ending, 8*time.Second, of, says...)
+}
+
+// nothing wants that nothing is ordered of the truth's provider for so long, and that the asked hale says so.
+func nothing(asked, truth *ending, lasts time.Duration, of string, says ...string) {
+	asked.Helper()
+	before := len(truth.ordered())
 	for _, want := range says {
-		s.until("hale why says: "+want, func() bool { return strings.Contains(s.why(of), want) })
+		asked.until("hale why says: "+want, func() bool { return strings.Contains(asked.why(of), want) })
 	}
-	over := time.After(8 * time.Second)
+	over := time.After(lasts)
 	for tick := time.NewTicker(200 * time.Millisecond); ; {
 		select {
 		case <-tick.C:
 			for _, want := range says {
-				if is := s.why(of); !strings.Contains(is, want) {
-					s.Fatalf("hale why %s says no more %q:\n%s", of, want, is)
+				if is := asked.why(of); !strings.Contains(is, want) {
+					asked.Fatalf("hale why %s says no more %q:\n%s", of, want, is)
 				}
 			}
-			if all := s.calls(); len(all) != before {
-				s.Fatalf("with %q it ordered %q", says, all[before:])
+			if all := truth.ordered(); len(all) != before {
+				asked.Fatalf("with %q it ordered %q", says, all[before:])
 			}
 			continue
 		case <-over:

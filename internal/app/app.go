@@ -63,7 +63,7 @@ type Options struct {
 	// onReload hears of each configuration that a reload has put in force; nil: nothing is done with it.
 	onReload func(context.Context, *config.Config)
 	// hears makes what takes reports of servers that stand by; nil: none do.
-	hears func(*satellite.Hub) *eyes.Reception
+	hears func(*satellite.Hub, defect.Witness) *eyes.Reception
 }
 
 func (o Options) validate() error {
@@ -203,8 +203,8 @@ func (a *App) share(ctx context.Context, o standby.Options, door eyes.Door) erro
 		now.opts.onReload = func(ctx context.Context, c *config.Config) {
 			standby.Note(ctx, office, c, a.opts.Logger)
 		}
-		now.opts.hears = func(h *satellite.Hub) *eyes.Reception {
-			return eyes.New(eyes.Options{Hub: h, Office: office, Door: door, Logger: a.opts.Logger})
+		now.opts.hears = func(h *satellite.Hub, panics defect.Witness) *eyes.Reception {
+			return eyes.New(eyes.Options{Hub: h, Office: office, Door: door, Logger: a.opts.Logger, Panics: panics})
 		}
 		return now.furnish(working, office)
 	}
@@ -255,7 +255,7 @@ func (a *App) furnish(ctx context.Context, store state.Store) error {
 		return err
 	}
 	if a.opts.hears != nil {
-		s.eyes = a.opts.hears(s.satellites)
+		s.eyes = a.opts.hears(s.satellites, s.defects.Witness(defect.Probes, ""))
 		s.eyes.Take(c)
 	}
 	s.satellites.Take(satellitesOf(c.Satellites, a.server))
@@ -389,7 +389,6 @@ func (a *App) serve(ctx context.Context, store state.Store, s *site, d *desk) er
 	keep(working, "lists of machines", s.lists.Run)
 	keep(working, "reload", func(ctx context.Context) { d.listen(ctx, a.opts.Hangups) })
 	keep(working, "what hale lacks", s.troubles.Run)
-	keep(working, "servers that stand by", s.eyes.Run)
 	keep(surfaces, "tests of fences", s.fencing.Run)
 	keep(surfaces, "porter", s.porter.Run)
 	supervised := systemd.By(s.engine.Stuck, log)

@@ -450,6 +450,7 @@ func (s *site) run(ctx context.Context) error {
 	}
 	pool.Go(func() { s.defects.Keep(shards, defect.Place{Part: defect.Heartbeats}, s.receiver.Run) })
 	pool.Go(func() { s.defects.Keep(shards, defect.Place{Part: defect.Probes}, s.satellites.Run) })
+	pool.Go(func() { s.defects.Keep(shards, defect.Place{Part: defect.Probes}, s.eyes.Run) })
 	for _, w := range s.watches {
 		s.launch(w)
 	}

@@ -28,6 +28,7 @@ import (
 
 	"hale/internal/config"
 	"hale/internal/core/policy"
+	"hale/internal/defect"
 	"hale/internal/doorway"
 	"hale/internal/probe/satellite"
 	"hale/internal/state/active"
@@ -40,6 +41,7 @@ type Options struct {
 	// Door has reports taken at the door of hale's own cluster; nil: this server is in none.
 	Door   Door
 	Logger *slog.Logger
+	Panics defect.Witness
 }
 
 // Door is where the other servers of hale's own cluster come in.
@@ -88,7 +90,10 @@ func (r *Reception) Run(ctx context.Context) {
 	}
 	known := make(chan struct{})
 	var follows sync.WaitGroup
-	follows.Go(func() { r.follow(ctx, sync.OnceFunc(func() { close(known) })) })
+	follows.Go(func() {
+		defer r.Panics.Catch("", "list of servers", nil)
+		r.follow(ctx, sync.OnceFunc(func() { close(known) }))
+	})
 	defer follows.Wait()
 	select {
 	case <-ctx.Done(): // a report whose token is not known yet would be refused

@@ -13,7 +13,7 @@ type gaze struct {
 	*one
 	of    gazed
 	stop  context.CancelFunc // nil: it looks for none
-	ended chan struct{}
+	ended chan error
 }
 
 // gazed is which server it looks for, and where that takes reports.
@@ -30,7 +30,9 @@ func (g *gaze) follow(ctx context.Context, is active.Server) {
 	next := gazed{is.Process, is.Hears}
 	if g.stop != nil && g.of == next {
 		select {
-		case <-g.ended: // it failed: it is tried again
+		case err := <-g.ended:
+			g.Logger.Warn("this server does not look at machines while it stands by, and tries again", "err", err)
+			g.ended <- nil
 		default:
 			return
 		}
@@ -40,14 +42,11 @@ func (g *gaze) follow(ctx context.Context, is active.Server) {
 		return
 	}
 	looking, stop := context.WithCancel(ctx)
-	g.of, g.stop, g.ended = next, stop, make(chan struct{})
-	go func(ended chan struct{}) { // ends with looking
-		defer close(ended)
-		err := defect.Try(func() error { return g.Look(looking, next.at, g.token) })
-		if err != nil && looking.Err() == nil {
-			g.Logger.Warn("this server does not look at machines while it stands by", "err", err)
-		}
-	}(g.ended)
+	ended := make(chan error, 1)
+	g.of, g.stop, g.ended = next, stop, ended
+	go func() { // ends with looking
+		ended <- defect.Try(func() error { return g.Look(looking, next.at, g.token) })
+	}()
 }
 
 // end has it look no more.

@@ -136,7 +136,12 @@ func (p *poll) text(vantages int) string {
 		if why != "" {
 			verb += " (" + why + ")"
 		}
-		who = append(who, strings.Join(names, " and ")+" "+verb)
+		last := len(names) - 1
+		said := strings.Join(names[:last], ", ")
+		if last > 0 {
+			said += " and "
+		}
+		who = append(who, said+names[last]+" "+verb)
 	}
 	each := func(votes []*Vote, one, many string) {
 		for len(votes) > 0 {

@@ -139,9 +139,9 @@ func (s *satellite) news(state string) bool {
 
 // What is logged, once, when it becomes so.
 const (
-	taken   = "the server takes this satellite's reports"
-	refused = "the server does not take this satellite's reports"
-	silent  = "the server does not answer; this satellite goes on probing, and tries again"
+	taken   = "the server takes this vantage's reports"
+	refused = "the server does not take this vantage's reports"
+	silent  = "the server does not answer; this vantage goes on probing, and tries again"
 )
 
 // ask sends the report, and returns what is answered.
@@ -192,7 +192,7 @@ func (s *satellite) ask(ctx context.Context, r *report) (orders, error) {
 // obey probes what the server wants probed.
 func (s *satellite) obey(ctx context.Context, o *orders) {
 	if o.Anew {
-		s.Logger.Info("the server has this satellite begin anew")
+		s.Logger.Info("the server has this vantage begin anew")
 		s.Engine.Remove(s.book.clear()...)
 	}
 	s.session, s.stamp, s.have = o.Session, o.Stamp, o.Have

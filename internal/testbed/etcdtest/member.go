@@ -37,11 +37,16 @@ func Serve() {
 	f.StringVar(&peer, "peer", "", "")
 	f.StringVar(&advertised, "advertised", "", "")
 	f.StringVar(&cfg.InitialCluster, "cluster", "", "")
+	f.StringVar(&cfg.ClientTLSInfo.CertFile, "certificate", "", "")
+	f.StringVar(&cfg.ClientTLSInfo.KeyFile, "key", "", "")
 	if f.Parse(os.Args[1:]) != nil {
 		return // it said why
 	}
 	cfg.LogLevel = "warn"
 	cfg.ListenClientUrls, cfg.AdvertiseClientUrls = at(client), at(client)
+	if cfg.ClientTLSInfo.CertFile != "" {
+		cfg.ListenClientUrls[0].Scheme = "https"
+	}
 	cfg.ListenPeerUrls, cfg.AdvertisePeerUrls = at(peer), at(advertised)
 	told, stop := signal.NotifyContext(context.Background(), syscall.SIGTERM)
 	defer stop()
