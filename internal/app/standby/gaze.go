@@ -25,6 +25,9 @@ type gazed struct {
 // endsLooking is how long this server waits for its probes to end before it becomes the active one regardless.
 const endsLooking = time.Second
 
+// listedWithin is how long the active server may take to learn that this one stands by: before, it would refuse reports.
+const listedWithin = 500 * time.Millisecond
+
 // follow has it look for this server, which is the active one.
 func (g *gaze) follow(ctx context.Context, is active.Server) {
 	next := gazed{is.Process, is.Hears}
@@ -45,7 +48,14 @@ func (g *gaze) follow(ctx context.Context, is active.Server) {
 	ended := make(chan error, 1)
 	g.of, g.stop, g.ended = next, stop, ended
 	go func() { // ends with looking
-		ended <- defect.Try(func() error { return g.Look(looking, next.at, g.token) })
+		ended <- defect.Try(func() error {
+			select {
+			case <-looking.Done():
+				return nil
+			case <-time.After(listedWithin):
+			}
+			return g.Look(looking, next.at, g.token)
+		})
 	}()
 }
 

@@ -2,6 +2,7 @@ package door_test
 
 import (
 	"context"
+	"crypto/tls"
 	"errors"
 	"io"
 	"log/slog"
@@ -96,6 +97,7 @@ func TestTheDoorOpensToServersOfTheCluster(t *testing.T) {
 	host, friend, gone := server(t, ours, "a"), server(t, ours, "b"), server(t, ours, "c")
 	other := server(t, theirs, "x")
 	h := &house{gone: gone.ID}
+	h.reports = http.HandlerFunc(func(http.ResponseWriter, *http.Request) { h.inside.Add(1) })
 	at := opened(t, host, h)
 
 	if all, err := door.Member(friend).Servers(t.Context(), at); err != nil || all.Cluster != "c" {
@@ -112,7 +114,7 @@ func TestTheDoorOpensToServersOfTheCluster(t *testing.T) {
 	if _, err := guest.Servers(t.Context(), at); !fault.Is(err, fault.Unauthorised) {
 		t.Errorf("a guest who asks for more: %v", err)
 	}
-	for _, path := range []string{"/raft", "/members", "/leases", "/hale/leave", "/hale/nothing", "/version"} {
+	for _, path := range []string{"/raft", "/members", "/leases", "/hale/leave", "/hale/nothing", "/version", "/satellite"} {
 		if got := bare(t, ours, at, path); got != http.StatusUnauthorized {
 			t.Errorf("%s without a certificate: %d", path, got)
 		}
@@ -129,11 +131,38 @@ func TestTheDoorOpensToServersOfTheCluster(t *testing.T) {
 	}
 }
 
+// A server of the cluster reports what it sees at the door of the active one; another one says that it is not that.
+func TestServersReportAtTheDoor(t *testing.T) {
+	t.Parallel()
+	a, err := papers.NewAuthority(time.Now())
+	if err != nil {
+		t.Fatal(err)
+	}
+	standby, active := &house{}, &house{}
+	active.reports = http.HandlerFunc(func(w http.ResponseWriter, r *http.Request) {
+		said, err := io.ReadAll(r.Body)
+		if err != nil || string(said) != "{}" {
+			w.WriteHeader(http.StatusBadRequest)
+		}
+	})
+	friend := server(t, a, "b").Calling()
+	for want, h := range map[int]*house{http.StatusOK: active, http.StatusServiceUnavailable: standby} {
+		if got := asked(t, friend, opened(t, server(t, a, "a"), h), "/satellite"); got != want {
+			t.Errorf("a report is answered with %d, want %d", got, want)
+		}
+	}
+}
+
 // bare asks without a certificate, and returns the status.
 func bare(t *testing.T, a papers.Authority, at, path string) int {
 	t.Helper()
-	client := http.Client{Transport: &http.Transport{TLSClientConfig: papers.Invited(a.Fingerprint(), time.Now),
-		DisableKeepAlives: true}}
+	return asked(t, papers.Invited(a.Fingerprint(), time.Now), at, path)
+}
+
+// asked asks, and returns the status.
+func asked(t *testing.T, as *tls.Config, at, path string) int {
+	t.Helper()
+	client := http.Client{Transport: &http.Transport{TLSClientConfig: as, DisableKeepAlives: true}}
 	r, err := http.NewRequestWithContext(t.Context(), http.MethodPost, "https://"+at+path, strings.NewReader("{}"))
 	if err != nil {
 		t.Fatal(err)
