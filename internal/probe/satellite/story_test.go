@@ -47,7 +47,7 @@ func TestNobodySeesIt(t *testing.T) {
 	story(t, two, func(s *scene) {
 		s.after(10*time.Second, "up ok ")
 		s.loses("hale", "ams", "fra")
-		s.after(5*time.Second, "down timeout none of 3 sees it: hale and ams and fra do not (timeout)")
+		s.after(5*time.Second, "down timeout none of 3 sees it: hale, ams and fra do not (timeout)")
 	})
 }
 
