@@ -227,10 +227,18 @@ func (m *Member) verdict(work, lost, cause error) error {
 
 // keep opens the store, and keeps what belongs to it until ctx ends, or it fails.
 func (m *Member) keep(ctx context.Context) error {
+	ctx, end := context.WithCancel(ctx)
+	var leading sync.WaitGroup
+	defer leading.Wait()
+	defer end()
 	store, err := m.open(ctx)
 	if err != nil || store == nil {
 		return err
 	}
+	leading.Go(func() {
+		defer m.Panics.Catch("leader of etcd", "its work", nil)
+		m.shun(ctx, store)
+	})
 	renew := time.NewTicker(renewEvery)
 	defer renew.Stop()
 	know := time.NewTicker(knowEvery)

@@ -55,6 +55,22 @@ func (o *Own) Self() (Peer, bool) {
 	return all[i], true
 }
 
+// Leads reports whether this server leads the cluster.
+func (o *Own) Leads() bool {
+	server := o.member.etcd.Server
+	return server.Leader() == server.MemberID()
+}
+
+// HandLead has the server of the id lead in place of this one. It returns when that does; an error says that it does not
+// yet.
+func (o *Own) HandLead(ctx context.Context, to uint64) error {
+	server := o.member.etcd.Server
+	if err := server.MoveLeader(ctx, uint64(server.MemberID()), to); err != nil {
+		return fault.New(fault.Transient, "cluster.lead", "", err)
+	}
+	return nil
+}
+
 // Led reports whether the cluster has a leader that this server hears.
 func (o *Own) Led() bool { return o.member.etcd.Server.Leader() != 0 }
 
