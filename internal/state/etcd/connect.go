@@ -74,7 +74,7 @@ func Connect(ctx context.Context, opts Shared) (*Elsewhere, error) {
 	if opts.Prefix == "" {
 		opts.Prefix = DefaultPrefix
 	}
-	zapped := newZap(opts.Logger, newFailure()).WithOptions(zap.IncreaseLevel(zap.ErrorLevel))
+	zapped := newZap(opts.Logger, newFailure(damage)).WithOptions(zap.IncreaseLevel(zap.ErrorLevel))
 	client, err := clientv3.New(clientv3.Config{
 		Context: context.WithoutCancel(ctx), Endpoints: opts.Endpoints, TLS: opts.TLS, Username: opts.User,
 		Password: opts.Password, DialTimeout: dialLimit, DialKeepAliveTime: pingEvery,

@@ -17,12 +17,15 @@ import (
 
 // failure remembers the first thing that made the member unable to go on.
 type failure struct {
-	once sync.Once
-	done chan struct{}
-	err  error
+	once  sync.Once
+	done  chan struct{}
+	err   error
+	blame func(error) error // says what damage means, and the way out
 }
 
-func newFailure() *failure { return &failure{done: make(chan struct{})} }
+func newFailure(blame func(error) error) *failure {
+	return &failure{done: make(chan struct{}), blame: blame}
+}
 
 func (f *failure) set(err error) {
 	f.once.Do(func() {
@@ -49,9 +52,16 @@ func (h lastWords) OnWrite(entry *zapcore.CheckedEntry, fields []zapcore.Field) 
 			err = fmt.Errorf("%s: %w", entry.Message, cause)
 		}
 	}
+	if strings.Contains(entry.Message, lostTail) {
+		err = h.failed.blame(err)
+	}
 	h.failed.set(err)
 	runtime.Goexit()
 }
+
+// lostTail is a part of what etcd says as the others know more of a server's log than it has itself: the end of it was
+// lost after this server had said that it has it.
+const lostTail = "Was the raft log corrupted, truncated, or lost?"
 
 // expected are parts of entries that only repeat what the caller gets as an error, or that are usual at every start.
 // They go to the level of debugging.

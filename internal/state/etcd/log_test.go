@@ -19,7 +19,7 @@ func TestEtcdsLogGoesToSlog(t *testing.T) {
 		}
 		return a
 	}
-	zl := newZap(slog.New(slog.NewTextHandler(&out, &slog.HandlerOptions{ReplaceAttr: noTime})), newFailure())
+	zl := newZap(slog.New(slog.NewTextHandler(&out, &slog.HandlerOptions{ReplaceAttr: noTime})), newFailure(damage))
 	zl.Info("small talk")
 	zl.Named("raft").With(zap.Int("member", 7)).Warn("slow disk", zap.String("took", "2s"))
 	zl.Error("broken disk", zap.Error(errors.New("sector 5")))
@@ -34,7 +34,7 @@ level=ERROR msg="state engine" message="broken disk" etcd.error="sector 5"
 func TestAFatalEntryEndsItsGoroutineAndNotTheProcess(t *testing.T) {
 	t.Parallel()
 	var out bytes.Buffer
-	failed := newFailure()
+	failed := newFailure(damage)
 	cause := errors.New("no space left")
 	ended := make(chan bool, 1)
 	go func() {

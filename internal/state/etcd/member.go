@@ -93,7 +93,7 @@ var lone = manner{change: func(*embed.Config) {}, blame: damage, kind: fault.Per
 // launch runs the server, and does not wait until it answers.
 func launch(ctx context.Context, opts Options, lock *os.File, how manner) (*member, error) {
 	const op = "state.open"
-	failed := newFailure()
+	failed := newFailure(how.blame)
 	result := make(chan *embed.Etcd, 1)
 	cfg := config(opts, failed)
 	how.change(cfg)
