@@ -15,6 +15,9 @@ const (
 	leadEvery = time.Second
 	// leadWithin is how long another one may take to begin to lead.
 	leadWithin = 2 * time.Second
+	// leadSettles is how long this server is the active one, and leads, before another one is to lead: it has begun its
+	// work by then, and takes it in its stride that a write is not answered.
+	leadSettles = 10 * time.Second
 	// leadRest is the time from one change to the next, however it ended.
 	leadRest = 30 * time.Second
 	// nearBehind is by how many entries of the log a server lags at most that may lead.
@@ -25,15 +28,21 @@ const (
 func (m *Member) shun(ctx context.Context, store *etcd.Own) {
 	tick := time.NewTicker(leadEvery)
 	defer tick.Stop()
-	var last time.Time
+	var last, since time.Time // the last change, and since when this server is the active one and leads
 	for {
 		select {
 		case <-ctx.Done():
 			return
 		case <-tick.C:
 		}
-		rests := !last.IsZero() && time.Since(last) < leadRest
-		if rests || !store.Leads() || len(store.Servers()) < 2 || !m.isActive(ctx, store) {
+		switch now := time.Now(); {
+		case !store.Leads() || len(store.Servers()) < 2 || !m.isActive(ctx, store):
+			since = time.Time{}
+			continue
+		case since.IsZero():
+			since = now
+			continue
+		case now.Sub(since) < leadSettles || !last.IsZero() && now.Sub(last) < leadRest:
 			continue
 		}
 		asking, cancel := context.WithTimeout(ctx, standingWithin)

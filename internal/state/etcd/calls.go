@@ -11,6 +11,7 @@ import (
 	"time"
 
 	"go.etcd.io/etcd/api/v3/mvccpb"
+	"go.etcd.io/etcd/api/v3/v3rpc/rpctypes"
 	clientv3 "go.etcd.io/etcd/client/v3"
 
 	"hale/internal/core/fault"
@@ -88,9 +89,7 @@ func (s *calls) Get(ctx context.Context, key string) (state.Entry, error) {
 		return state.Entry{}, err
 	}
 	defer done()
-	resp, err := await(ctx, s, func(ctx context.Context) (*clientv3.GetResponse, error) {
-		return s.client.Get(ctx, key)
-	})
+	resp, err := await(ctx, s, func(ctx context.Context) (*clientv3.GetResponse, error) { return s.read(ctx, key) })
 	if err != nil {
 		return state.Entry{}, s.explain(ctx, err, reading, op, key)
 	}
@@ -131,6 +130,27 @@ func (s *calls) pages(ctx context.Context, prefix string) (entries []state.Entry
 	return entries, revision, nil
 }
 
+const (
+	// readsAgain is how often a read is asked again, and readsAfter the pause before that.
+	readsAgain, readsAfter = 20, 50 * time.Millisecond
+)
+
+// read reads, and again when the leader changed meanwhile: then the read was not done. A program that starts does not end
+// for that.
+func (s *calls) read(ctx context.Context, key string, how ...clientv3.OpOption) (*clientv3.GetResponse, error) {
+	for try := 0; ; try++ {
+		resp, err := s.client.Get(ctx, key, how...)
+		if !errors.Is(err, rpctypes.ErrLeaderChanged) || try == readsAgain {
+			return resp, err
+		}
+		select {
+		case <-ctx.Done():
+			return resp, err
+		case <-time.After(readsAfter):
+		}
+	}
+}
+
 // page is a part of what the store holds at the revision.
 type page struct {
 	entries  []state.Entry
@@ -143,7 +163,7 @@ func (s *calls) paged(ctx context.Context, prefix string) iter.Seq2[page, error]
 		from, revision := rangeStart(prefix), int64(0)
 		for {
 			resp, err := await(ctx, s, func(ctx context.Context) (*clientv3.GetResponse, error) {
-				return s.client.Get(ctx, from, clientv3.WithRange(state.PrefixEnd(prefix)),
+				return s.read(ctx, from, clientv3.WithRange(state.PrefixEnd(prefix)),
 					clientv3.WithLimit(pageSize), clientv3.WithRev(revision))
 			})
 			if err != nil {
