@@ -4,6 +4,9 @@
 // probes are real.
 //
 //	controller [-n 50000] [-fleets 10] [-every 1s] [-dead 0.1] [-hale bin/hale] [-out FILE]
+//	           [-profiles FOLDER]
+//
+// With -dead 0 it measures only starts and rest.
 //
 // scripts/bench-controller.sh makes the namespace.
 package main
@@ -36,6 +39,7 @@ type options struct {
 	rest             time.Duration
 	seed             uint64
 	hale, out        string
+	profiles         string
 }
 
 func run(ctx context.Context, args []string) error {
@@ -47,11 +51,12 @@ func run(ctx context.Context, args []string) error {
 	flags.IntVar(&o.machines, "n", 50_000, "machines")
 	flags.IntVar(&o.fleets, "fleets", 10, "fleets that they are in")
 	flags.DurationVar(&o.every, "every", time.Second, "interval of the checks")
-	flags.Float64Var(&o.dead, "dead", 0.1, "share that falls silent, at random, all at once")
+	flags.Float64Var(&o.dead, "dead", 0.1, "share that falls silent, at random, all at once; 0: only starts and rest are measured")
 	flags.DurationVar(&o.rest, "rest", 30*time.Second, "how long it is measured at rest")
 	flags.Uint64Var(&o.seed, "seed", 1, "of the choice of those that fall silent")
 	flags.StringVar(&o.hale, "hale", "bin/hale", "the program")
 	flags.StringVar(&o.out, "out", "", "file for the figures, as JSON")
+	flags.StringVar(&o.profiles, "profiles", "", "folder for profiles of hale's memory, for go tool pprof")
 	if err := flags.Parse(args); err != nil {
 		return err
 	}

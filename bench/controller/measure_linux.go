@@ -29,6 +29,8 @@ type figures struct {
 	EverySeconds   float64 `json:"every_seconds"`
 	AnswerSeconds  float64 `json:"start_to_socket_seconds"`
 	KnownSeconds   float64 `json:"start_to_all_healthy_seconds"`
+	KnownCPU       float64 `json:"start_cpu_seconds"`
+	KnownMiB       float64 `json:"start_peak_resident_mib"`
 	RestMiB        float64 `json:"rest_resident_mib"`
 	RestAnonMiB    float64 `json:"rest_anonymous_mib"`
 	RestCores      float64 `json:"rest_cores"`
@@ -42,6 +44,9 @@ type figures struct {
 	Wrong          int     `json:"wrongly_failing"`
 	ReturnSeconds  float64 `json:"all_healthy_again_seconds"`
 	ReadySeconds   float64 `json:"restart_to_all_healthy_seconds"`
+	ReadyCPU       float64 `json:"restart_cpu_seconds"`
+	ReadyMiB       float64 `json:"restart_peak_resident_mib"`
+	AgainMiB       float64 `json:"restart_rest_resident_mib"`
 	FailureCores   float64 `json:"failure_cores"`
 	DataMiB        float64 `json:"data_mib"`
 	PeakMiB        float64 `json:"peak_resident_mib"`
@@ -74,9 +79,13 @@ func measure(ctx context.Context, o options) error {
 			t.program.end()
 		}
 	}()
-	for _, step := range []func(context.Context) error{
+	steps := []func(context.Context) error{
 		t.configure, t.list, t.start, t.rest, t.scrape, t.fail, t.mend, t.restart,
-	} {
+	}
+	if t.dead == 0 {
+		steps = []func(context.Context) error{t.configure, t.list, t.start, t.rest, t.restart}
+	}
+	for _, step := range steps {
 		if err := step(ctx); err != nil {
 			return fmt.Errorf("%w\n%s", err, tail(filepath.Join(dir, "log")))
 		}
@@ -148,9 +157,10 @@ func (t *trial) start(ctx context.Context) (err error) {
 		return err
 	}
 	t.told.AnswerSeconds = time.Since(at).Seconds()
-	err = t.await(ctx, 2*time.Second, t.allHealthy(ctx))
-	t.told.KnownSeconds = time.Since(at).Seconds()
-	return err
+	err = t.await(ctx, time.Second, t.allHealthy(ctx))
+	t.told.KnownSeconds, t.told.KnownCPU = time.Since(at).Seconds(), t.program.CPU().Seconds()
+	t.told.KnownMiB = t.program.Memory("VmHWM")
+	return errors.Join(err, t.profile(ctx, "start"))
 }
 
 // await asks again and again.
@@ -174,12 +184,13 @@ func (t *trial) await(ctx context.Context, every time.Duration, cond func() (boo
 
 func (t *trial) allHealthy(ctx context.Context) func() (bool, error) {
 	return func() (bool, error) {
-		s, err := t.client.Status(ctx)
-		if err != nil {
-			return false, ctx.Err() // not yet
-		}
 		healthy := 0
-		for _, f := range s.Fleets {
+		for f, err := range api.All(func(p api.Page) (api.List[api.FleetSummary], error) {
+			return t.client.Fleets(ctx, p)
+		}) {
+			if err != nil {
+				return false, ctx.Err() // not yet
+			}
 			healthy += f.Healthy
 		}
 		return healthy == t.machines, nil
@@ -198,7 +209,43 @@ func (t *trial) rest(ctx context.Context) error {
 	t.told.RestCores = (t.program.CPU() - cpu).Seconds() / time.Since(at).Seconds()
 	t.told.RestMiB, t.told.RestAnonMiB = t.program.Memory("VmRSS"), t.program.Memory("RssAnon")
 	t.told.DataMiB = folder(filepath.Join(t.dir, "data"))
+	return t.profile(ctx, "rest")
+}
+
+// profile keeps what lives, and what was allocated since the start, in the folder of the profiles, if there is one.
+func (t *trial) profile(ctx context.Context, name string) error {
+	if t.profiles == "" {
+		return nil
+	}
+	for _, kind := range []string{"heap", "goroutine"} {
+		q, err := http.NewRequestWithContext(ctx, http.MethodGet, "http://hale/debug/pprof/"+kind, http.NoBody)
+		if err != nil {
+			return err
+		}
+		answer, err := t.raw().Do(q)
+		if err != nil {
+			return err
+		}
+		b, err := io.ReadAll(answer.Body)
+		if err = errors.Join(err, answer.Body.Close()); err != nil {
+			return err
+		}
+		if err := os.WriteFile(filepath.Join(t.profiles, name+"."+kind), b, 0o600); err != nil {
+			return err
+		}
+	}
 	return nil
+}
+
+// raw is a client for what the API's own client does not have.
+func (t *trial) raw() *http.Client {
+	socket := filepath.Join(t.dir, "data", "hale.sock")
+	return &http.Client{Transport: &http.Transport{
+		DisableKeepAlives: true,
+		DialContext: func(ctx context.Context, _, _ string) (net.Conn, error) {
+			return (&net.Dialer{}).DialContext(ctx, "unix", socket)
+		},
+	}}
 }
 
 // scrapes is how often the metrics are read.
@@ -206,13 +253,7 @@ const scrapes = 10
 
 // scrape measures how long what monitoring reads takes, and how much that is.
 func (t *trial) scrape(ctx context.Context) error {
-	socket := filepath.Join(t.dir, "data", "hale.sock")
-	client := &http.Client{Transport: &http.Transport{
-		DialContext: func(ctx context.Context, _, _ string) (net.Conn, error) {
-			return (&net.Dialer{}).DialContext(ctx, "unix", socket)
-		},
-	}}
-	defer client.CloseIdleConnections()
+	client := t.raw()
 	for range scrapes {
 		at := time.Now()
 		q, err := http.NewRequestWithContext(ctx, http.MethodGet, "http://hale/metrics", http.NoBody)
@@ -334,6 +375,14 @@ func (t *trial) restart(ctx context.Context) (err error) {
 		return err
 	}
 	err = t.await(ctx, time.Second, t.allHealthy(ctx))
-	t.told.ReadySeconds = time.Since(at).Seconds()
-	return err
+	t.told.ReadySeconds, t.told.ReadyCPU = time.Since(at).Seconds(), t.program.CPU().Seconds()
+	t.told.ReadyMiB = t.program.Memory("VmHWM")
+	if err := errors.Join(err, t.profile(ctx, "restart")); err != nil {
+		return err
+	}
+	if err := rig.Pass(ctx, t.restAfter()+t.options.rest); err != nil {
+		return err
+	}
+	t.told.AgainMiB = t.program.Memory("VmRSS")
+	return t.profile(ctx, "again")
 }

@@ -19,7 +19,7 @@ func rivals(c *Config, drafts []keys.Named[fleets.Draft], f *keys.Finder) {
 		}
 		for k := range c.Fleets {
 			b := &c.Fleets[k]
-			if k == i || !b.Adopt.Selects() || a.Provider != b.Provider {
+			if k == i || !b.Adopt.Selects() || a.Provider != b.Provider || a.Adopt.Select.Apart(&b.Adopt.Select) {
 				continue
 			}
 			a.Adopt.Rivals = append(a.Adopt.Rivals, policy.Rival{Fleet: b.Name, Select: b.Adopt.Select})

@@ -153,6 +153,11 @@ func (o *Owner) readyMachines() bool {
 			}
 			return true
 		}
+		records := 0
+		for i := range all[:n] {
+			records += len(all[i].Records)
+		}
+		r.write.Records = make([]record.Record, 0, records)
 		for i := range all[:n] {
 			r.write.Records = append(r.write.Records, all[i].Records...)
 		}
@@ -289,6 +294,7 @@ func (o *Owner) settle(now fleet.Now) {
 		o.next = at
 	}
 	o.round = writing{}
+	o.decider.Forget()
 	o.Settled()
 	if outdated {
 		o.Stir()

@@ -38,6 +38,10 @@ func Decide(s situation.Situation) round.Decision { return new(Decider).Decide(s
 // zero value is ready. It is not safe for concurrent use.
 type Decider struct{ deciding deciding }
 
+// Forget lets go of what the last decision's machines point to: their records alone are kilobytes of each. Call it when
+// nothing of the decision is used any more.
+func (d *Decider) Forget() { d.deciding.forget() }
+
 // Decide runs one round, as the function does.
 func (d *Decider) Decide(s situation.Situation) round.Decision {
 	r := &d.deciding
@@ -76,7 +80,7 @@ func (r *deciding) decide() round.Decision {
 	r.Record(telling.RemindOfDoubt(&r.Sit.Whole.Doubt, &r.S)...)
 	r.shareFates(works)
 	ledger.StandBy(&r.Round, r.believed(works))
-	d := round.Decision{Brake: r.brake(works), Machines: slices.Grow(r.decided, awake(works))}
+	d := round.Decision{Brake: r.brake(works), Machines: roomFor(r.decided, awake(works))}
 	r.Sit.Sights, r.Sit.Well = sights(r, works), r.countWell(works)
 	r.goThrough(works, &d)
 	tellReboots(r)
@@ -87,7 +91,7 @@ func (r *deciding) decide() round.Decision {
 	telling.SumUp(&r.Round, &d)
 	d.Believes, d.Believed = r.believing.Trusted()
 	d.Asks = r.Asks
-	d.Records, d.Orders, r.decided = r.Records, r.Rulings, d.Machines[:0]
+	d.Records, d.Orders, r.decided = r.Records, r.Rulings, d.Machines
 	if d.Next = r.next; r.Again {
 		d.Next = r.S.Now.Mono + 1
 	}
@@ -210,13 +214,34 @@ func (r *deciding) begin(s situation.Situation) {
 	}
 	ledger.OpenSpares(&r.Round)
 	s = r.S
+	r.forget()
 	n := len(s.Open) // pointers into works and owned must stand
-	r.works, r.owned, r.order = slices.Grow(r.works, n), slices.Grow(r.owned, n), slices.Grow(r.order, n)
+	r.works, r.owned, r.order = roomFor(r.works, n), roomFor(r.owned, n), roomFor(r.order, n)
 	r.loader = r.load
 	r.muted = health.Muted(s.Spec.Checks, s.Now)
 	r.Tally = guard.Tally{Size: s.Spec.Size}
 	r.Sit = guard.Situation{State: s.State, Struck: guard.Struck(s.Hosts)}
 	r.Sit.Brake, r.Sit.Whole = guard.Braked(s.Brake, &s.Whole), s.Whole.Clone()
+}
+
+// roomy is how many times too large a memory may be for a round, and small is what is no matter.
+const (
+	roomy = 8
+	small = 64
+)
+
+// roomFor returns an empty slice with room for n: the same memory, unless a round that had much more to do left it.
+func roomFor[T any](memory []T, n int) []T {
+	if cap(memory) > max(small, roomy*n) {
+		return make([]T, 0, n)
+	}
+	return slices.Grow(memory[:0], n)
+}
+
+// forget lets go of the last decision's machines.
+func (m *memory) forget() {
+	clear(m.decided)
+	m.decided = m.decided[:0]
 }
 
 // end lets go of everything but the memory.

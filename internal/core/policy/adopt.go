@@ -3,6 +3,7 @@ package policy
 import (
 	"slices"
 	"strings"
+	"unicode/utf8"
 
 	"hale/internal/core/fleet"
 )
@@ -88,25 +89,41 @@ func (s *Selector) Within(o *Selector) bool {
 
 // like reports whether the name fits the pattern.
 func like(name, pattern string) bool {
-	n, p := []rune(name), []rune(pattern)
 	at, k := 0, 0
 	star, retry := -1, 0 // the last * and where its match may go on
-	for at < len(n) {
+	for at < len(name) {
+		is, size := utf8.DecodeRuneInString(name[at:])
+		wants, width := utf8.DecodeRuneInString(pattern[k:])
 		switch {
-		case k < len(p) && p[k] == '*':
+		case wants == '*':
 			star, retry = k, at
-			k++
-		case k < len(p) && (p[k] == '?' || p[k] == n[at]):
-			at++
-			k++
+			k += width
+		case width > 0 && (wants == '?' || wants == is):
+			at += size
+			k += width
 		case star >= 0: // let the last * take one more
-			retry++
+			_, size := utf8.DecodeRuneInString(name[retry:])
+			retry += size
 			at, k = retry, star+1
 		default:
 			return false
 		}
 	}
-	return strings.Trim(string(p[k:]), "*") == ""
+	return strings.Trim(pattern[k:], "*") == ""
+}
+
+// Begins is what every name begins with that is meant: the pattern up to its first wildcard.
+func (s *Selector) Begins() string {
+	if at := strings.IndexAny(s.Name, "*?"); at >= 0 {
+		return s.Name[:at]
+	}
+	return s.Name
+}
+
+// Apart reports whether the names that the two mean begin otherwise, so that nothing is meant by both.
+func (s *Selector) Apart(o *Selector) bool {
+	a, b := s.Begins(), o.Begins()
+	return !strings.HasPrefix(a, b) && !strings.HasPrefix(b, a)
 }
 
 // Selects reports whether the fleet takes machines that existed before.

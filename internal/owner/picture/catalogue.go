@@ -1,8 +1,10 @@
 package picture
 
 import (
+	"cmp"
 	"net/netip"
 	"slices"
+	"strings"
 
 	"hale/internal/core/fleet"
 )
@@ -20,6 +22,8 @@ type Catalogue struct {
 	// what the update under way has told of already; only where there are such hosts
 	fresh  map[fleet.InstanceID]bool
 	marked map[bearer][]fleet.InstanceID
+	// unmarked are the instances whose mark names no machine, sorted: what fleets may adopt.
+	unmarked []unmarked
 	claims map[netip.Addr][]fleet.InstanceID // the running instances that have the address
 	shared map[netip.Addr]bool               // the addresses that several have
 	asked  fleet.Instant
@@ -32,6 +36,14 @@ type bearer struct {
 }
 
 func bearerOf(i fleet.Instance) bearer { return bearer{i.Mark.Fleet, i.Mark.Machine} }
+
+// unmarked is an instance whose mark names no machine.
+type unmarked struct {
+	name string
+	id   fleet.InstanceID
+}
+
+func (u unmarked) compare(o unmarked) int { return cmp.Or(cmp.Compare(u.name, o.name), cmp.Compare(u.id, o.id)) }
 
 // claimOf returns the address that the instance has while it runs; invalid when it has none.
 func claimOf(i fleet.Instance) netip.Addr {
@@ -62,6 +74,7 @@ func (c *Catalogue) Replace(hosts []fleet.Host, instances []fleet.Instance, aske
 	clear(c.marked)
 	clear(c.claims)
 	clear(c.shared)
+	c.unmarked = c.unmarked[:0]
 	c.Update(hosts, instances, nil, asked)
 }
 
@@ -78,6 +91,19 @@ func (c *Catalogue) Update(hosts []fleet.Host, changed []fleet.Instance, removed
 		c.mention(i)
 	}
 	clear(c.fresh)
+	if !slices.IsSortedFunc(c.unmarked, unmarked.compare) {
+		slices.SortFunc(c.unmarked, unmarked.compare)
+	}
+}
+
+// beginning returns the unmarked instances whose names begin so, sorted by name.
+func (c *Catalogue) beginning(with string) []unmarked {
+	from, _ := slices.BinarySearchFunc(c.unmarked, unmarked{name: with}, unmarked.compare)
+	to := from
+	for to < len(c.unmarked) && strings.HasPrefix(c.unmarked[to].name, with) {
+		to++
+	}
+	return c.unmarked[from:to]
 }
 
 // mention takes one mention of an instance in.
@@ -163,9 +189,14 @@ func (c *Catalogue) standing(hosts []fleet.Host) {
 }
 
 func (c *Catalogue) put(i fleet.Instance) {
-	if was, listed := c.byID[i.ID]; !listed || bearerOf(was) != bearerOf(i) || claimOf(was) != claimOf(i) {
+	if was, listed := c.byID[i.ID]; !listed || was.Name != i.Name || bearerOf(was) != bearerOf(i) ||
+		claimOf(was) != claimOf(i) {
 		c.remove(i.ID)
-		c.marked[bearerOf(i)] = append(c.marked[bearerOf(i)], i.ID)
+		if b := bearerOf(i); b == (bearer{}) {
+			c.unmarked = append(c.unmarked, unmarked{i.Name, i.ID})
+		} else {
+			c.marked[b] = append(c.marked[b], i.ID)
+		}
 		if a := claimOf(i); a.IsValid() {
 			c.claims[a] = append(c.claims[a], i.ID)
 			if len(c.claims[a]) > 1 {
@@ -183,7 +214,11 @@ func (c *Catalogue) remove(id fleet.InstanceID) {
 	}
 	delete(c.byID, id)
 	delete(c.mentions, id)
-	strike(c.marked, bearerOf(i), id)
+	if b := bearerOf(i); b != (bearer{}) {
+		strike(c.marked, b, id)
+	} else if at := slices.Index(c.unmarked, unmarked{i.Name, id}); at >= 0 {
+		c.unmarked = slices.Delete(c.unmarked, at, at+1)
+	}
 	a := claimOf(i)
 	if strike(c.claims, a, id); len(c.claims[a]) < 2 {
 		delete(c.shared, a)

@@ -34,8 +34,8 @@ func (p *Picture) offer(c *Catalogue) {
 	free := p.places()
 	var found []fleet.Instance
 	contested := make(map[fleet.InstanceID]record.Record)
-	for _, id := range c.marked[bearer{}] {
-		i := c.byID[id]
+	for _, u := range c.beginning(a.Select.Begins()) {
+		id, i := u.id, c.byID[u.id]
 		if i.Mark != (fleet.Mark{}) || free.taken[id] || !a.Select.Matches(&i) || a.Let(id) {
 			continue
 		}
