@@ -73,7 +73,7 @@ func (t *term) tellSlots(ctx context.Context, e state.Entry) {
 	}
 	t.tell(ctx, func(t *term) {
 		if e.Revision > t.slotsDoc.revision {
-			t.slotsDoc = stored{e.Revision, string(e.Value), rest}
+			t.slotsDoc = stored{e.Revision, digestOf(e.Value), rest}
 			t.own.SetSlots(book)
 		}
 	})

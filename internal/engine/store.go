@@ -78,8 +78,9 @@ func (t *term) documents(ctx context.Context, w *owner.Write) []document {
 		docs = append(docs, document{beliefs.BrakeKey(t.spec.Name), w.Brake, &t.brakeDoc},
 			document{beliefs.WholeKey(t.spec.Name), w.Whole, &t.wholeDoc})
 	}
-	for _, m := range w.Machines {
-		docs = append(docs, document{beliefs.MachineKey(m.Belief.Name), m.Belief, &t.docs[m.Index]})
+	for i := range w.Machines {
+		m := &w.Machines[i]
+		docs = append(docs, document{beliefs.MachineKey(m.Belief.Name), &m.Belief, &t.docs[m.Index]})
 	}
 	if w.Slots != nil {
 		docs = append(docs, document{beliefs.SlotsKey, *w.Slots, &t.slotsDoc})
@@ -124,7 +125,7 @@ func (t *term) writeTogether(ctx context.Context, w owner.Write) error {
 		if err != nil {
 			return fault.New(fault.Invalid, "engine.write", d.key, err)
 		}
-		if fresh[i] = (stored{value: string(data), rest: rest}); fresh[i].value == d.was.value {
+		if fresh[i] = (stored{value: digestOf(data), rest: rest}); fresh[i].value == d.was.value {
 			continue
 		}
 		txn.If = append(txn.If, state.At(d.key, d.was.revision))
@@ -249,7 +250,7 @@ func (t *term) together(all []round.Decided) int {
 	room, bytes := state.MaxOps-reserved, state.MaxBytes/2 // a document may have grown
 	for n, m := range all {
 		room -= ofOne + ofRecord*len(m.Records)
-		bytes -= len(t.docs[m.Index].value) + ofText*(ofOne+len(m.Records))
+		bytes -= t.docs[m.Index].value.size + ofText*(ofOne+len(m.Records))
 		if room < 0 || bytes < 0 {
 			return n
 		}

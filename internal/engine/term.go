@@ -2,6 +2,7 @@ package engine
 
 import (
 	"context"
+	"crypto/sha256"
 	"errors"
 	"log/slog"
 	"runtime"
@@ -82,9 +83,17 @@ type news func(*term)
 // stored is a key as this owner last wrote or read it.
 type stored struct {
 	revision int64
-	value    string
+	value    digest
 	rest     *lossless.Rest // of it, which this version does not know
 }
+
+// digest stands for a value, which would be a kilobyte of each machine: two with the same one are the same.
+type digest struct {
+	size int
+	sum  [sha256.Size]byte
+}
+
+func digestOf(value []byte) digest { return digest{len(value), sha256.Sum256(value)} }
 
 // Begin waits for the fleet to be free, takes it, and loads what was believed of it.
 func (o *holder) begin(ctx context.Context) (*term, error) {
@@ -277,7 +286,7 @@ func (t *term) read(ctx context.Context, key string, value any) (stored, error) 
 	if err != nil {
 		return stored{}, fault.New(fault.Permanent, "engine.load", e.Key, err)
 	}
-	return stored{e.Revision, string(e.Value), rest}, nil
+	return stored{e.Revision, digestOf(e.Value), rest}, nil
 }
 
 // loadMachines returns the beliefs as stored, sorted by ordinal, and where they are stored.
@@ -299,7 +308,7 @@ func (t *term) loadMachines(ctx context.Context) ([]belief.Machine, map[fleet.Ma
 				errors.New("not a machine of this fleet: "+string(m.Name)))
 		}
 		beliefs = append(beliefs, m)
-		docs[m.Name] = stored{e.Revision, string(e.Value), rest}
+		docs[m.Name] = stored{e.Revision, digestOf(e.Value), rest}
 	}
 	slices.SortStableFunc(beliefs, func(a, b belief.Machine) int {
 		x, _ := a.Name.Ordinal()

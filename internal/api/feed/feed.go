@@ -136,7 +136,7 @@ func (f *Feed) take(r journal.Stored) {
 	}
 	if len(f.items) >= 2*recent { // moved once in so many
 		f.floor = f.items[len(f.items)-recent-1].Cursor()
-		f.items = slices.Clone(f.items[len(f.items)-recent:])
+		f.items = append(make([]Item, 0, 2*recent), f.items[len(f.items)-recent:]...)
 	}
 	f.items = append(f.items, item)
 	f.last = place(&r)

@@ -72,13 +72,12 @@ func Moved(ctx context.Context, s state.Store, name fleet.Name) (*resized.State,
 // LookedAfter returns the fleets that the engine on the store looked after last: those that were let go since are not
 // among them.
 func LookedAfter(ctx context.Context, s state.Store) ([]fleet.Name, error) {
-	entries, _, err := s.List(ctx, FleetsPrefix)
-	if err != nil {
-		return nil, err
-	}
 	var out []fleet.Name
 	known := make(map[fleet.Name]bool)
-	for _, entry := range entries {
+	for entry, err := range state.Scan(ctx, s, FleetsPrefix) {
+		if err != nil {
+			return nil, err
+		}
 		name, ok := FleetOf(entry.Key)
 		if !ok || known[name] {
 			continue
@@ -97,12 +96,11 @@ func LookedAfter(ctx context.Context, s state.Store) ([]fleet.Name, error) {
 
 // LetGo reports whether the fleet's journal ends by saying that it was let go, and when that was.
 func LetGo(ctx context.Context, s state.Store, name fleet.Name) (left bool, at time.Time, err error) {
-	records, _, err := journal.Read(ctx, s, name)
-	n := len(records)
-	if err != nil || n == 0 || records[n-1].Reason != fleet.ReasonFleetLeft {
+	last, some, err := journal.Last(ctx, s, name)
+	if err != nil || !some || last.Reason != fleet.ReasonFleetLeft {
 		return false, time.Time{}, err
 	}
-	return true, records[n-1].At, nil
+	return true, last.At, nil
 }
 
 // ForgetIdentity is the write by which a provider's pinned identity is forgotten: the next one that answers at its

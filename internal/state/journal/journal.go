@@ -69,6 +69,21 @@ func List(ctx context.Context, s state.Store, name fleet.Name) ([]Stored, int64,
 	return stored, revision, nil
 }
 
+// Last returns a fleet's last record, and whether there is one.
+func Last(ctx context.Context, s state.Store, name fleet.Name) (last record.Record, some bool, err error) {
+	var end state.Entry
+	for e, err := range state.Scan(ctx, s, Prefix(name)) {
+		if err != nil {
+			return last, false, err
+		}
+		end, some = e, true
+	}
+	if some {
+		last, err = parse(end)
+	}
+	return last, some && err == nil, err
+}
+
 // Scan yields the records of all fleets, one fleet after the other, oldest first, as of one revision of the store.
 func Scan(ctx context.Context, s state.Store) iter.Seq2[Stored, error] {
 	return func(yield func(Stored, error) bool) {
