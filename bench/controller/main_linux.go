@@ -5,8 +5,10 @@
 //
 //	controller [-n 50000] [-fleets 10] [-every 1s] [-dead 0.1] [-hale bin/hale] [-out FILE]
 //	           [-profiles FOLDER]
+//	controller -servers 3 [-etcd] [-n 10000] [-fleets 10] [-every 5s] [-rest 1m]
 //
-// With -dead 0 it measures only starts and rest.
+// With several servers it measures what an installation takes at rest: the active one, those that stand by, and their
+// etcd. With -dead 0 it measures only starts and rest.
 //
 // scripts/bench-controller.sh makes the namespace.
 package main
@@ -19,6 +21,8 @@ import (
 	"os/signal"
 	"syscall"
 	"time"
+
+	"hale/internal/testbed/etcdtest"
 )
 
 func main() {
@@ -40,11 +44,18 @@ type options struct {
 	seed             uint64
 	hale, out        string
 	profiles         string
+	servers          int
+	etcd             bool
 }
 
 func run(ctx context.Context, args []string) error {
 	if len(args) == 3 && args[0] == "provider" {
 		return provide(args[1], args[2], os.Stdin, os.Stdout)
+	}
+	if len(args) > 1 && args[0] == "etcd" {
+		os.Args = os.Args[1:]
+		etcdtest.Serve()
+		return nil
 	}
 	var o options
 	flags := flag.NewFlagSet("controller", flag.ContinueOnError)
@@ -57,11 +68,16 @@ func run(ctx context.Context, args []string) error {
 	flags.StringVar(&o.hale, "hale", "bin/hale", "the program")
 	flags.StringVar(&o.out, "out", "", "file for the figures, as JSON")
 	flags.StringVar(&o.profiles, "profiles", "", "folder for profiles of hale's memory, for go tool pprof")
+	flags.IntVar(&o.servers, "servers", 1, "servers; of more than one, only what they take at rest is measured")
+	flags.BoolVar(&o.etcd, "etcd", false, "with servers: they share three etcd servers, and are no cluster of their own")
 	if err := flags.Parse(args); err != nil {
 		return err
 	}
 	if o.fleets < 1 || o.machines < o.fleets || o.machines%o.fleets != 0 || o.machines > most {
 		return fmt.Errorf("-n %d is no multiple of -fleets %d up to %d", o.machines, o.fleets, most)
+	}
+	if o.servers > 1 {
+		return idle(ctx, o)
 	}
 	return measure(ctx, o)
 }

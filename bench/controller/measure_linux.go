@@ -61,6 +61,8 @@ const patience = 10 * time.Minute
 type trial struct {
 	options
 	dir     string
+	state   string   // what the configuration says of it; empty: nothing, it is in hale itself
+	args    []string // of hale run
 	program *program
 	client  *api.Client
 	told    figures
@@ -90,7 +92,12 @@ func measure(ctx context.Context, o options) error {
 			return fmt.Errorf("%w\n%s", err, tail(filepath.Join(dir, "log")))
 		}
 	}
-	text, err := json.MarshalIndent(t.told, "", "  ")
+	return o.tell(t.told)
+}
+
+// tell prints the figures, and writes them into the file for them, if there is one.
+func (o *options) tell(told any) error {
+	text, err := json.MarshalIndent(told, "", "  ")
 	if err != nil {
 		return err
 	}
@@ -126,6 +133,7 @@ func (t *trial) configure(context.Context) error {
 				"{}, every: %s, timeout: %s, down_after: 3, up_after: 1}}\n",
 			f, f, t.every, min(t.every*9/10, 2*time.Second))
 	}
+	b.WriteString(t.state)
 	return os.WriteFile(filepath.Join(t.dir, "hale.yaml"), []byte(b.String()), 0o600)
 }
 
@@ -146,7 +154,7 @@ func (t *trial) list(ctx context.Context) error {
 // start starts hale, and waits until it has found every machine healthy.
 func (t *trial) start(ctx context.Context) (err error) {
 	at := time.Now()
-	if t.program, err = begin(t.hale, t.dir); err != nil {
+	if t.program, err = begin(t.hale, t.dir, t.args...); err != nil {
 		return err
 	}
 	t.client = api.Dial(filepath.Join(t.dir, "data", "hale.sock"))
@@ -218,16 +226,8 @@ func (t *trial) profile(ctx context.Context, name string) error {
 		return nil
 	}
 	for _, kind := range []string{"heap", "goroutine"} {
-		q, err := http.NewRequestWithContext(ctx, http.MethodGet, "http://hale/debug/pprof/"+kind, http.NoBody)
+		b, err := t.get(ctx, "/debug/pprof/"+kind)
 		if err != nil {
-			return err
-		}
-		answer, err := t.raw().Do(q)
-		if err != nil {
-			return err
-		}
-		b, err := io.ReadAll(answer.Body)
-		if err = errors.Join(err, answer.Body.Close()); err != nil {
 			return err
 		}
 		if err := os.WriteFile(filepath.Join(t.profiles, name+"."+kind), b, 0o600); err != nil {
@@ -237,15 +237,29 @@ func (t *trial) profile(ctx context.Context, name string) error {
 	return nil
 }
 
-// raw is a client for what the API's own client does not have.
-func (t *trial) raw() *http.Client {
+// get reads what the API's own client does not have.
+func (t *trial) get(ctx context.Context, path string) ([]byte, error) {
 	socket := filepath.Join(t.dir, "data", "hale.sock")
-	return &http.Client{Transport: &http.Transport{
-		DisableKeepAlives: true,
+	client := &http.Client{Transport: &http.Transport{
 		DialContext: func(ctx context.Context, _, _ string) (net.Conn, error) {
 			return (&net.Dialer{}).DialContext(ctx, "unix", socket)
 		},
 	}}
+	defer client.CloseIdleConnections()
+	q, err := http.NewRequestWithContext(ctx, http.MethodGet, "http://hale"+path, http.NoBody)
+	if err != nil {
+		return nil, err
+	}
+	q.Header.Set("Accept-Encoding", "identity")
+	answer, err := client.Do(q)
+	if err != nil {
+		return nil, err
+	}
+	text, err := io.ReadAll(answer.Body)
+	if err = errors.Join(err, answer.Body.Close()); err == nil && answer.StatusCode != http.StatusOK {
+		err = errors.New(answer.Status)
+	}
+	return text, err
 }
 
 // scrapes is how often the metrics are read.
@@ -253,25 +267,14 @@ const scrapes = 10
 
 // scrape measures how long what monitoring reads takes, and how much that is.
 func (t *trial) scrape(ctx context.Context) error {
-	client := t.raw()
 	for range scrapes {
 		at := time.Now()
-		q, err := http.NewRequestWithContext(ctx, http.MethodGet, "http://hale/metrics", http.NoBody)
+		text, err := t.get(ctx, "/metrics")
 		if err != nil {
 			return err
-		}
-		q.Header.Set("Accept-Encoding", "identity")
-		answer, err := client.Do(q)
-		if err != nil {
-			return err
-		}
-		n, err := io.Copy(io.Discard, answer.Body)
-		err = errors.Join(err, answer.Body.Close())
-		if err != nil || answer.StatusCode != http.StatusOK {
-			return errors.Join(err, errors.New(answer.Status))
 		}
 		t.told.ScrapeSeconds = max(t.told.ScrapeSeconds, time.Since(at).Seconds())
-		t.told.ScrapeMiB = float64(n) / (1 << 20)
+		t.told.ScrapeMiB = float64(len(text)) / (1 << 20)
 	}
 	return nil
 }

@@ -20,13 +20,14 @@ type program struct {
 	log *os.File
 }
 
-func begin(hale, dir string) (*program, error) {
+// begin starts hale with the configuration and the state in the folder.
+func begin(hale, dir string, args ...string) (*program, error) {
 	log, err := os.OpenFile(filepath.Join(dir, "log"), os.O_CREATE|os.O_APPEND|os.O_WRONLY, 0o600)
 	if err != nil {
 		return nil, err
 	}
-	cmd := exec.CommandContext(context.Background(), hale, "run", filepath.Join(dir, "hale.yaml"), "--data-dir",
-		filepath.Join(dir, "data"))
+	cmd := exec.CommandContext(context.Background(), hale, append([]string{"run", filepath.Join(dir, "hale.yaml"),
+		"--data-dir", filepath.Join(dir, "data")}, args...)...)
 	cmd.Stdout, cmd.Stderr = log, log
 	p, err := rig.Start(cmd)
 	if err != nil {

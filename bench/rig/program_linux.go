@@ -109,6 +109,21 @@ func (p *Program) Memory(key string) float64 {
 	return 0
 }
 
+// Written is how many bytes it had the kernel write to disks so far; 0: that cannot be read.
+func (p *Program) Written() float64 {
+	b, err := os.ReadFile(p.proc("io"))
+	if err != nil {
+		return 0
+	}
+	for line := range strings.Lines(string(b)) {
+		if rest, is := strings.CutPrefix(line, "write_bytes: "); is {
+			n, _ := strconv.ParseFloat(strings.TrimSpace(rest), 64)
+			return n
+		}
+	}
+	return 0
+}
+
 func (p *Program) proc(file string) string {
 	return fmt.Sprintf("/proc/%d/%s", p.cmd.Process.Pid, file)
 }

@@ -242,14 +242,19 @@ func (t *term) foresee(now fleet.Now) {
 // together returns how many of the beliefs, from the first on, fit into one transaction.
 func (t *term) together(all []round.Decided) int {
 	const (
-		ofOne    = 1 // its document
-		ofRecord = 2 // itself, and perhaps a message
-		reserved = 2 // the lease, and the end of the journal
+		ofOne    = 1                      // its document
+		reserved = 1 + journal.MostRanges // the lease, and what the journal lets go
 		ofText   = 4 << 10
 	)
 	room, bytes := state.MaxOps-reserved, state.MaxBytes/2 // a document may have grown
-	for n, m := range all {
-		room -= ofOne + ofRecord*len(m.Records)
+	for n := range all {
+		m := &all[n]
+		room -= ofOne + t.book.Takes(m.Records)
+		for i := range m.Records {
+			if _, tells := m.Records[i].Notifies(); tells {
+				room--
+			}
+		}
 		bytes -= t.docs[m.Index].value.size + ofText*(ofOne+len(m.Records))
 		if room < 0 || bytes < 0 {
 			return n

@@ -38,9 +38,10 @@ type Owner struct {
 
 // New begins a term.
 func New(o Options, now fleet.Now) *Owner {
+	p := picture.New(o.Options, now)
+	o.Beliefs = nil // the picture has its own
 	return &Owner{
-		Picture: picture.New(o.Options, now), options: o, claimed: o.Claimed, mail: newMailbox(),
-		meters: map[fleet.InstanceID]*metered{},
+		Picture: p, options: o, claimed: o.Claimed, mail: newMailbox(), meters: map[fleet.InstanceID]*metered{},
 	}
 }
 

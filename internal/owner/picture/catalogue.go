@@ -24,9 +24,9 @@ type Catalogue struct {
 	marked map[bearer][]fleet.InstanceID
 	// unmarked are the instances whose mark names no machine, sorted: what fleets may adopt.
 	unmarked []unmarked
-	claims map[netip.Addr][]fleet.InstanceID // the running instances that have the address
-	shared map[netip.Addr]bool               // the addresses that several have
-	asked  fleet.Instant
+	claims   map[netip.Addr][]fleet.InstanceID // the running instances that have the address
+	shared   map[netip.Addr]bool               // the addresses that several have
+	asked    fleet.Instant
 }
 
 // bearer is the machine that a mark names.
@@ -43,7 +43,9 @@ type unmarked struct {
 	id   fleet.InstanceID
 }
 
-func (u unmarked) compare(o unmarked) int { return cmp.Or(cmp.Compare(u.name, o.name), cmp.Compare(u.id, o.id)) }
+func (u unmarked) compare(o unmarked) int {
+	return cmp.Or(cmp.Compare(u.name, o.name), cmp.Compare(u.id, o.id))
+}
 
 // claimOf returns the address that the instance has while it runs; invalid when it has none.
 func claimOf(i fleet.Instance) netip.Addr {

@@ -235,8 +235,11 @@ func (p *Picture) Adopt(m round.Decided) {
 	selects := p.is.Spec.Adopt.Selects()
 	cared := selects && !guard.Surplus(&v.Machine, &p.is.Spec)
 	v.Machine, v.Due, v.Look, v.Outcome, v.Gathered = m.Belief, m.Ends(&v.Machine), nil, nil, nil
-	if selects && cared == guard.Surplus(&v.Machine, &p.is.Spec) {
-		p.is.Spec.Size = p.size()
+	switch cares := selects && !guard.Surplus(&v.Machine, &p.is.Spec); {
+	case cares && !cared:
+		p.is.Spec.Size++
+	case cared && !cares:
+		p.is.Spec.Size--
 	}
 	p.open.put(m.Index, v.Open())
 	p.aim(m.Index)

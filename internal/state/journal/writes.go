@@ -25,11 +25,13 @@ const (
 )
 
 const (
-	slack      = 1_000     // swings beyond what is kept are let stand before a trim
-	lateness   = time.Hour // for which a record may outlive its time, so that not each one is a deletion of its own
-	mostRanges = 32        // writes of one trim: a transaction takes not many more
-	overhead   = 256       // bytes of an entry in the store, beside its value
+	slack    = 1_000     // swings beyond what is kept are let stand before a trim
+	lateness = time.Hour // for which a record may outlive its time, so that not each one is a deletion of its own
+	overhead = 256       // bytes of an entry in the store, beside its value
 )
+
+// MostRanges is how many writes remove what is over the limits, at most, when records are appended.
+const MostRanges = 32
 
 // Keep says what is kept when records are written. Zero: what is there stays.
 type Keep struct {
@@ -178,6 +180,15 @@ func (b *Journal) Writes(records []record.Record, keep Keep) ([]state.Write, err
 	return writes, nil
 }
 
+// Takes returns how many writes the records of one machine take at most, beside MostRanges.
+func (b *Journal) Takes(records []record.Record) int {
+	n := len(records)
+	for i := range records {
+		n += len(b.crowded(&records[i]).seqs)
+	}
+	return n
+}
+
 // crowded returns the oldest swings of the record's machine, if the record is one too many.
 func (b *Journal) crowded(r *record.Record) crowd {
 	all := b.of[r.Machine]
@@ -231,7 +242,7 @@ func (b *Journal) trim(keep Keep) []state.Write {
 		last = max(last, b.swings.all[n-KeepSwings].seq)
 	}
 	var writes []state.Write
-	for at := 0; at < len(b.swings.all) && b.swings.all[at].seq < last && len(writes) < mostRanges; {
+	for at := 0; at < len(b.swings.all) && b.swings.all[at].seq < last && len(writes) < MostRanges; {
 		from, to := b.swings.all[at].seq, last
 		if i, _ := b.lasting.at(from); i < len(b.lasting.all) {
 			to = min(to, b.lasting.all[i].seq)
