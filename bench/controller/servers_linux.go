@@ -167,7 +167,7 @@ func (g *group) server(dir string, k int) *trial {
 	return &trial{options: g.options, dir: filepath.Join(dir, fmt.Sprintf("hale-%d", k+1))}
 }
 
-// run starts one, and waits until it answers; the first one, until it looks after the fleets.
+// run starts one, and waits until it stands by; the first one, until it looks after the fleets.
 func (g *group) run(ctx context.Context, s *trial, k int) error {
 	p, err := begin(s.hale, s.dir, s.args...)
 	if err != nil {
@@ -179,10 +179,11 @@ func (g *group) run(ctx context.Context, s *trial, k int) error {
 		g.program, g.client = p, s.client
 	}
 	return s.await(ctx, 200*time.Millisecond, func() (bool, error) {
-		_, err := s.client.Servers(ctx)
-		if k == 0 && err == nil {
-			_, err = s.client.Fleets(ctx, api.Page{})
+		if k > 0 {
+			_, err := os.Stat(filepath.Join(s.dir, "data", "hale.sock"))
+			return err == nil, ctx.Err()
 		}
+		_, err := s.client.Fleets(ctx, api.Page{})
 		return err == nil, ctx.Err()
 	})
 }

@@ -10,6 +10,8 @@ import (
 	"hale/internal/core/fleet"
 	"hale/internal/core/record"
 	"hale/internal/provider/simulated"
+	"hale/internal/state"
+	"hale/internal/state/journal"
 	"hale/internal/state/memory"
 )
 
@@ -57,6 +59,52 @@ func TestWhatIsFoundOfManyAtOnceIsWrittenTogether(t *testing.T) {
 		}
 		if writes > verdicts/2 {
 			t.Errorf("%d transactions for %d verdicts", writes, verdicts)
+		}
+	})
+}
+
+// Where sixty machines have flapped for weeks, each record of one more failure drives out two older ones. All of it
+// fits into the transactions in which it is written: one that is too large would be refused for ever, and the fleet
+// left alone.
+func TestWhatIsFoundOfManyThatFlapIsWrittenTogether(t *testing.T) {
+	t.Parallel()
+	const many = 60
+	spec := web(many)
+	spec.Limits.InBuild = many
+	tell(t, simulated.Options{}, spec, func(s *story) {
+		store := s.backing.Open(nil)
+		book, err := journal.Open(t.Context(), store, spec.Name)
+		if err != nil {
+			t.Fatal(err)
+		}
+		for n := range many * journal.KeepOfOne {
+			flap := []record.Record{{At: time.Now(), Fleet: spec.Name, Machine: spec.Name.Machine(n%many + 1),
+				Kind: record.Verdict, Was: belief.VerdictHealthy, Verdict: belief.VerdictUnknown}}
+			writes, err := book.Writes(flap, journal.Keep{})
+			if err != nil {
+				t.Fatal(err)
+			}
+			if _, err := store.Commit(t.Context(), state.Txn{Then: writes}); err != nil {
+				t.Fatal(err)
+			}
+			book.Advance(flap)
+		}
+		s.grown()
+		all := s.records()
+		last := all[len(all)-1].Seq
+		for n := 1; n <= many; n++ {
+			s.inject(simulated.Broken{Instance: s.id(n), Illness: simulated.Illness{Symptom: simulated.Hung,
+				Cure: simulated.ByRecreate}})
+		}
+		s.pass(20 * time.Second)
+		found := map[fleet.MachineName]bool{}
+		for _, r := range s.records() {
+			if r.Seq > last && r.Kind == record.Verdict && r.Verdict == belief.VerdictUnhealthy {
+				found[r.Machine] = true
+			}
+		}
+		if len(found) != many {
+			t.Errorf("%d machines were found unhealthy, want %d", len(found), many)
 		}
 	})
 }

@@ -301,3 +301,30 @@ func TestOldSwingsAreTrimmedAroundWhatLasts(t *testing.T) {
 		t.Errorf("%d swings are left", swings)
 	}
 }
+
+// What an owner reserves in a transaction for the records of machines that flap is what they take there.
+func TestRecordsTakeTheWritesThatTheyAreSaidTo(t *testing.T) {
+	t.Parallel()
+	s := memory.New(memory.Options{}).Open(nil)
+	b, err := journal.Open(t.Context(), s, "web")
+	if err != nil {
+		t.Fatal(err)
+	}
+	flaps(t, s, b, "web-1", journal.KeepOfOne)
+	for _, tt := range []struct {
+		machine fleet.MachineName
+		kind    record.Kind
+		want    int
+	}{
+		{"web-1", record.Verdict, 3}, // two older ones go
+		{"web-1", record.RepairEnded, 1},
+		{"web-2", record.Verdict, 1},
+	} {
+		one := []record.Record{{Machine: tt.machine, Kind: tt.kind}}
+		says := b.Takes(one)
+		if writes, err := b.Writes(one, journal.Keep{}); err != nil || len(writes) != says || says != tt.want {
+			t.Errorf("a %s of %s is said to take %d writes, takes %d, and should take %d: %v", tt.kind, tt.machine, says,
+				len(writes), tt.want, err)
+		}
+	}
+}
