@@ -18,7 +18,7 @@ PROBES_FLAGS ?=
 CONTROLLER_FLAGS ?=
 
 .DEFAULT_GOAL := help
-.PHONY: help build test test-cluster test-power test-faults test-eyes test-judge test-openstack repeat disks records pools show-sizes survive hostile ends race lint fuzz-api tidy cover fuzz bench bench-probes bench-controller bench-openstack bench-sizes mutants ssd-trace demo demo-clean clean
+.PHONY: help build test test-cluster test-power test-faults test-eyes test-judge test-openstack repeat disks records pools show-sizes survive hostile ends race lint fuzz-api tidy cover fuzz bench bench-probes bench-controller bench-idle bench-openstack bench-sizes mutants ssd-trace demo demo-clean clean
 
 help: ## list the targets
 	@awk -F ':.*## ' '/^[a-z-]+:.*## / { printf "  make %-14s %s\n", $$1, $$2 }' Makefile
@@ -116,6 +116,11 @@ bench-probes: ## the probe engine beside HAProxy, fping and blackbox_exporter (a
 bench-controller: ## a whole hale with very many machines, in a network namespace (as root; CONTROLLER_FLAGS="-n 100000 -every 5s -dead 0.01")
 	$(MAKE) build
 	@scripts/bench-controller.sh -out bench/out/controller.json $(CONTROLLER_FLAGS)
+
+bench-idle: ## what three servers take at rest, as a cluster of their own and on three etcd servers (as root; IDLE_FLAGS="-n 10000 -rest 1m")
+	$(MAKE) build
+	@scripts/bench-controller.sh -out bench/out/idle-cluster.json -servers 3 -every 5s $(IDLE_FLAGS)
+	@scripts/bench-controller.sh -out bench/out/idle-etcd.json -servers 3 -etcd -every 5s $(IDLE_FLAGS)
 
 ssd-trace: ## bin/ssd-trace.csv, a failure trace, from the published SSD failures in SSD (a .csv or .csv.gz)
 	@[ -n "$(SSD)" ] || { echo 'make ssd-trace SSD=FILE: the file is ssd_failure_tag.csv of github.com/alibaba-edu/dcbrain, or a reduced copy' >&2; exit 1; }

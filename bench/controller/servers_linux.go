@@ -135,7 +135,7 @@ func (g *group) beginOnEtcd(ctx context.Context, dir string) error {
 	var members, clients []string
 	for k := range etcds {
 		members = append(members, fmt.Sprintf("etcd-%d=http://%s:%d", k+1, etcdAt(k), peerPort))
-		clients = append(clients, fmt.Sprintf("http://%s:%d", etcdAt(k), clientPort))
+		clients = append(clients, fmt.Sprintf("%q", fmt.Sprintf("http://%s:%d", etcdAt(k), clientPort)))
 	}
 	for k := range etcds {
 		at := func(port int) string { return fmt.Sprintf("%s:%d", etcdAt(k), port) }
