@@ -7,8 +7,10 @@ import (
 	"testing"
 	"time"
 
+	"hale/internal/core/belief"
 	"hale/internal/core/fleet"
 	"hale/internal/core/policy"
+	"hale/internal/core/round"
 	"hale/internal/owner/picture"
 )
 
@@ -65,6 +67,30 @@ func TestAFleetIsOfferedWhatItsPatternMeans(t *testing.T) {
 	c.Update(hosts, []fleet.Instance{late, renamed}, []fleet.InstanceID{all[7].ID}, at(2*time.Second))
 	see("f7-*", "f7-00", "f7-107", "f7-207", "f7-99")
 	see("f9-*", "f9-109", "f9-209")
+}
+
+// The size of a fleet that selects is how many machines it has in its care, whatever comes and goes.
+func TestTheSizeOfAFleetThatSelectsIsWhatItCaresFor(t *testing.T) {
+	t.Parallel()
+	c, p := picture.NewCatalogue(), selects("f7-*")
+	c.Replace([]fleet.Host{{Name: "a", Up: true}}, field(300), at(time.Second))
+	p.See(c, nil)
+	for i, want := range []int{1, 2, 3} {
+		m := p.View(i).Machine
+		m.Current = belief.Incarnation{ID: p.View(i).Seen[0].Instance.ID, Host: "a", Adopted: true, Certified: true}
+		p.Adopt(round.Decided{Index: i, Belief: m})
+		if is := p.State().Spec.Size; is != want {
+			t.Errorf("%d machines were taken, and the size is %d", want, is)
+		}
+	}
+	m := p.View(1).Machine
+	for range 2 { // the second time it is gone already
+		m.Current = belief.Incarnation{}
+		p.Adopt(round.Decided{Index: 1, Belief: m})
+		if is := p.State().Spec.Size; is != 2 {
+			t.Errorf("one of three left, and the size is %d", is)
+		}
+	}
 }
 
 // A hundred fleets look through each listing.

@@ -261,7 +261,7 @@ var packages = []pkgRule{
 	{path: "bench/score", floor: 6},
 	{path: "bench/sizes", floor: 6},
 	{path: "bench/probes", floor: 6, also: []string{"bench/rig"}},
-	{path: "bench/controller", floor: 6, also: []string{"bench/rig"}},
+	{path: "bench/controller", floor: 6, also: []string{"bench/rig", "internal/testbed/etcdtest"}},
 	{path: "bench/openstack", floor: 6, also: []string{"internal/testbed/cloud"}},
 	// The whole of it, as a user runs it: tests only.
 	{path: "e2e", floor: 6, step: 1},
