@@ -37,8 +37,8 @@ func TestS16S17S54Faults(t *testing.T) {
 	s := newStorm(t)
 	s.build()
 	s.rage()
+	defer s.judgeRecord() // also where not all is well in the end
 	s.calm()
-	s.judgeRecord()
 }
 
 // storm is what happens to three servers and three members.
