@@ -322,6 +322,10 @@ func TestMachinesThatOneOfThreeDoesNotSee(t *testing.T) {
 		return about(api.TroubleSatellite, "satellite ams is silent")(st.Troubles) &&
 			about(api.TroubleSatellite, "satellite fra is silent")(st.Troubles)
 	})
+	if said := s.says("satellite", "list"); !regexp.MustCompile(`(?s)ams +silent for .* 3\n.*fra +silent for .* 3\n`).MatchString(
+		said) {
+		t.Errorf("hale satellite list says\n%s", said)
+	}
 	s.nothing("f0-3", "1 of 3 see it: hale does, ams and fra are silent", "healthy")
 	s.cut("in ip daddr " + s.addressOf("f0-3") + " drop")
 	s.nothing("f0-3", "too few vantages agree that it is down",

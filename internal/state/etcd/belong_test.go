@@ -14,6 +14,7 @@ import (
 	"net/http"
 	"os"
 	"path/filepath"
+	"sync"
 	"testing"
 	"time"
 
@@ -89,8 +90,11 @@ func (g *group) begin(name string, first bool) {
 		}
 	}
 	dir := filepath.Join(g.TempDir(), "data")
-	own, err := Belong(g.Context(), Options{Dir: dir, Logger: slog.New(slog.NewTextHandler(g.Output(), nil)),
-		MinFree: 1}, m)
+	opts := Options{Dir: dir, Logger: slog.New(slog.NewTextHandler(g.Output(), nil)), MinFree: 1}
+	own, err := Belong(g.Context(), opts, m)
+	for limit := time.Now().Add(time.Minute); fault.Is(err, fault.Transient) && time.Now().Before(limit); {
+		own, err = Belong(g.Context(), opts, m) // one of the others had not heard of it yet
+	}
 	g.must(err)
 	g.all[name] = own
 	g.open(name, l)
@@ -168,6 +172,44 @@ func TestAServerThatDoesNotLeadStores(t *testing.T) {
 	if _, err := f.Get(t.Context(), "leased"); !fault.Is(err, fault.NotFound) {
 		t.Errorf("after the lease's end: %v", err)
 	}
+}
+
+// The lead is handed to another server again and again, while each of them reads: no read fails for that.
+func TestTheLeadIsHanded(t *testing.T) {
+	t.Parallel()
+	g := gather(t, "a", "b", "c")
+	put(t, g.all["a"], "k", "v")
+	ctx, end := context.WithCancel(t.Context())
+	var reading sync.WaitGroup
+	for name, own := range g.all {
+		reading.Go(func() {
+			for ctx.Err() == nil {
+				if _, err := own.Get(ctx, "k"); err != nil && ctx.Err() == nil {
+					t.Errorf("%s does not read: %v", name, err)
+				}
+				if _, _, err := own.List(ctx, "k"); err != nil && ctx.Err() == nil {
+					t.Errorf("%s does not list: %v", name, err)
+				}
+			}
+		})
+	}
+	for range 10 {
+		to, _ := g.follower().Self()
+		for _, own := range g.all {
+			if !own.Leads() {
+				continue
+			}
+			handing, cancel := context.WithTimeout(t.Context(), 10*time.Second)
+			g.must(own.HandLead(handing, to.ID))
+			cancel()
+			if own.Leads() {
+				t.Error("it still leads")
+			}
+			break
+		}
+	}
+	end()
+	reading.Wait()
 }
 
 // S17: a server that is alone of two refuses writes soon, of unknown outcome, reads nothing old, and ends its watches;
