@@ -40,7 +40,9 @@ func (c commander) backupCommand() *cobra.Command {
 			b, err := c.Backup(cmd.Context(), command.BackupOptions{
 				File: args[0], Force: force, DataDir: dataDir, Client: client, Version: c.Version, Logger: logger,
 			})
-			return c.Answer(b, asJSON, err, func() []string { return backupLines(b, time.Now()) })
+			return c.Print(err, command.Answer{What: b, JSON: asJSON, Lines: func() []string {
+				return backupLines(b, time.Now())
+			}})
 		}),
 	}
 	cmd.Flags().BoolVar(&force, "force", false, "replace the file if it is there")
@@ -81,7 +83,9 @@ func (c commander) restoreCommand() *cobra.Command {
 			}
 			r, err := c.Restore(cmd.Context(), command.RestoreOptions{File: args[0], DataDir: dataDir, Force: force,
 				Check: check, Config: shared, Version: c.Version, Logger: logger})
-			return c.Answer(r, asJSON, err, func() []string { return restoreLines(r, time.Now()) })
+			return c.Print(err, command.Answer{What: r, JSON: asJSON, Lines: func() []string {
+				return restoreLines(r, time.Now())
+			}})
 		}),
 	}
 	cmd.Flags().BoolVar(&force, "force", false, "put the state that is there aside")

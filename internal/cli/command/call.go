@@ -68,15 +68,22 @@ func (c *Call) Asks(do func(*cobra.Command, []string, *api.Client) error) func(*
 	})
 }
 
-// Answer prints what was answered, as JSON or in lines for people. An error is handed on, and nothing is printed.
-func (c *Call) Answer(what any, asJSON bool, err error, lines func() []string) error {
+// Answer is what a running hale answered, for programs and for people.
+type Answer struct {
+	What  any
+	JSON  bool // it is printed for programs
+	Lines func() []string
+}
+
+// Print prints the answer. An error is handed on, and nothing is printed.
+func (c *Call) Print(err error, a Answer) error {
 	switch {
 	case err != nil:
 		return err
-	case asJSON:
-		return paper.JSON(c.Out, what)
+	case a.JSON:
+		return paper.JSON(c.Out, a.What)
 	}
-	_, err = fmt.Fprintln(c.Out, strings.Join(lines(), "\n"))
+	_, err = fmt.Fprintln(c.Out, strings.Join(a.Lines(), "\n"))
 	return err
 }
 

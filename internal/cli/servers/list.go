@@ -89,9 +89,9 @@ func Satellites(call *command.Call) *cobra.Command {
 		Args: cobra.NoArgs,
 		RunE: c.Asks(func(cmd *cobra.Command, _ []string, client *api.Client) error {
 			all, err := client.Servers(cmd.Context())
-			return c.Answer(all.Satellites, asJSON, err, func() []string {
+			return c.Print(err, command.Answer{What: all.Satellites, JSON: asJSON, Lines: func() []string {
 				return c.sheet().satellites(all.Satellites, time.Now())
-			})
+			}})
 		}),
 	}
 	list.Flags().BoolVar(&asJSON, "json", false, "print JSON")
@@ -197,10 +197,14 @@ func (c caller) list() *cobra.Command {
 			}
 			if own {
 				all, err := c.Cluster.List(cmd.Context(), h)
-				return c.Answer(all, asJSON, err, func() []string { return c.sheet().cluster(all, time.Now()) })
+				return c.Print(err, command.Answer{What: all, JSON: asJSON, Lines: func() []string {
+					return c.sheet().cluster(all, time.Now())
+				}})
 			}
 			all, err := client.Servers(cmd.Context())
-			return c.Answer(all, asJSON, err, func() []string { return c.sheet().sharing(all, time.Now()) })
+			return c.Print(err, command.Answer{What: all, JSON: asJSON, Lines: func() []string {
+				return c.sheet().sharing(all, time.Now())
+			}})
 		}),
 	}
 	cmd.Flags().BoolVar(&asJSON, "json", false, "print JSON")

@@ -28,7 +28,9 @@ func (c reader) ordersCommand() *cobra.Command {
 				q.Fleet = args[0]
 			}
 			given, err := client.Given(cmd.Context(), q)
-			return c.Answer(given, asJSON, err, func() []string { return c.sheet().given(given, q.Open, time.Now()) })
+			return c.Print(err, command.Answer{What: given, JSON: asJSON, Lines: func() []string {
+				return c.sheet().given(given, q.Open, time.Now())
+			}})
 		}),
 	}
 	cmd.Flags().BoolVar(&asJSON, "json", false, "print JSON")

@@ -7,6 +7,7 @@ import (
 	"time"
 
 	"hale/api"
+	"hale/internal/cli/command"
 	"hale/internal/cli/paper"
 	"hale/internal/core/fleet"
 	"hale/internal/prose"
@@ -36,7 +37,9 @@ func (c reader) whyCommand() *cobra.Command {
 					return c.printFleetWhy(f, asJSON)
 				}
 			}
-			return c.Answer(w, asJSON, err, func() []string { return c.sheet().why(w, time.Now()) })
+			return c.Print(err, command.Answer{What: w, JSON: asJSON, Lines: func() []string {
+				return c.sheet().why(w, time.Now())
+			}})
 		}),
 	}
 	cmd.Flags().BoolVar(&asJSON, "json", false, "print JSON")

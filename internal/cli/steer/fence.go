@@ -38,7 +38,9 @@ func (c giver) fenceListCommand() *cobra.Command {
 		Args: cobra.NoArgs,
 		RunE: c.Asks(func(cmd *cobra.Command, _ []string, client *api.Client) error {
 			f, err := client.Fences(cmd.Context())
-			return c.Answer(f, asJSON, err, func() []string { return c.sheet().fences(f, time.Now()) })
+			return c.Print(err, command.Answer{What: f, JSON: asJSON, Lines: func() []string {
+				return c.sheet().fences(f, time.Now())
+			}})
 		}),
 	}
 	cmd.Flags().BoolVar(&asJSON, "json", false, "print JSON")
@@ -247,7 +249,9 @@ func (c giver) fenceDescribeCommand() *cobra.Command {
 		Args: cobra.ExactArgs(1),
 		RunE: c.Begin(func(cmd *cobra.Command, args []string) error {
 			d, err := agent.Describe(cmd.Context(), args[0])
-			return c.Answer(d, asJSON, err, func() []string { return c.sheet().agent(d) })
+			return c.Print(err, command.Answer{What: d, JSON: asJSON, Lines: func() []string {
+				return c.sheet().agent(d)
+			}})
 		}),
 	}
 	cmd.Flags().BoolVar(&asJSON, "json", false, "print JSON")
