@@ -68,8 +68,8 @@ type Options struct {
 	// Plans are those of providers that wait for a person's word; nil: none do.
 	Plans func() []api.Waiting
 	// Troubles is what hale itself lacks, and a person can give it; nil: nothing.
-	Troubles func() []api.Trouble
-	Eyes     func(now time.Time) []satellite.Eye // the vantages beside this server
+	Troubles   func() []api.Trouble
+	Satellites *satellite.Hub // the vantages beside this server; nil: there are none
 	// Monitoring answers those who watch hale.
 	Monitoring Monitoring
 	// Defects is what panicked since hale was started, and where it is noted when a call of this package does; nil:

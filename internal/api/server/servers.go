@@ -20,5 +20,5 @@ func (s *Server) listServers(ctx context.Context, _ *rest.Nothing) (api.Servers,
 	if err == nil {
 		all, err = active.StandBy(ctx, s.opts.Store)
 	}
-	return view.Sharing(is, all, s.opts.Eyes(time.Now())), err
+	return view.Sharing(is, all, s.opts.Satellites.Eyes(time.Now())), err
 }

@@ -267,8 +267,11 @@ func (h *Hub) Trouble() (since time.Time, err error) {
 	return h.lost.since, h.lost.err
 }
 
-// Eyes returns all vantages beside hale's own server, by name.
+// Eyes returns all vantages beside hale's own server, by name. A nil hub has none.
 func (h *Hub) Eyes(now time.Time) []Eye {
+	if h == nil {
+		return nil
+	}
 	h.mu.Lock()
 	defer h.mu.Unlock()
 	var out []Eye
