@@ -95,7 +95,7 @@ func frames(written []byte) []int {
 			break
 		}
 		all = append(all, at)
-		at += 8 + int(head&(1<<56-1)) //nolint:gosec // a length in a file
+		at += 8 + int(head&(1<<56-1))
 		if head>>63 == 1 {
 			at += int(head >> 56 & 7)
 		}

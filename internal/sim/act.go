@@ -307,7 +307,7 @@ func (c *server) call(index int, a situation.Action) {
 		return
 	}
 	if c.s.double == nil { // two hales contradict each other
-		c.s.drains.Sends(&c.s.spec, c.name, c.s.store.Beliefs, &a)
+		c.s.drains.Sends(&c.s.spec, c.name, c.s.store.Beliefs, c.s.store.Overall.Whole.Ledger, &a)
 	}
 	send(limit)
 }

@@ -150,7 +150,7 @@ func (c *server) passPool(b *pool.Balancer, index int, wants roster.Fleet) (said
 	done := map[fleet.MachineName]balancer.State{}
 	for _, s := range steps {
 		if s.State != balancer.Serving && c.s.eldest().double == nil {
-			c.s.drains.Leaves(&c.s.spec, b, s.Member, c.s.store.Beliefs)
+			c.s.drains.Leaves(&c.s.spec, b, s.Member, c.s.store.Beliefs, c.s.store.Overall.Whole.Ledger)
 		}
 		if b.Set(string(s.Member), pool.State(s.State), s.At.Addr()) {
 			done[s.Member] = s.State

@@ -116,7 +116,7 @@ func (r *Reception) follow(ctx context.Context, known func()) {
 			r.know(looking(all))
 			known()
 		})
-		if err != nil && ctx.Err() == nil {
+		if ctx.Err() == nil {
 			r.Logger.Debug("which servers stand by is not known", "err", err)
 		}
 		select {
@@ -243,13 +243,13 @@ func fingerprint(der []byte) string {
 var errStranger = errors.New("it shows another certificate than the active server's: something else answers there, or " +
 	"the active server has just changed")
 
-// Pinned is how TLS is spoken with who shows the certificate of the fingerprint, and nobody else.
-func Pinned(print string) *tls.Config {
+// Pinned speaks TLS only with the server that shows the certificate of this fingerprint.
+func Pinned(pin string) *tls.Config {
 	return &tls.Config{
 		MinVersion:         tls.VersionTLS13,
 		InsecureSkipVerify: true, //nolint:gosec // VerifyConnection does it, by the fingerprint
 		VerifyConnection: func(is tls.ConnectionState) error {
-			if len(is.PeerCertificates) == 0 || fingerprint(is.PeerCertificates[0].Raw) != print {
+			if len(is.PeerCertificates) == 0 || fingerprint(is.PeerCertificates[0].Raw) != pin {
 				return errStranger
 			}
 			return nil

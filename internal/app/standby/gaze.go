@@ -66,7 +66,10 @@ func (g *gaze) end() {
 	}
 	g.stop()
 	select {
-	case <-g.ended:
+	case err := <-g.ended:
+		if err != nil {
+			g.Logger.Warn("this server did not look at machines while it stood by", "err", err)
+		}
 	case <-time.After(endsLooking):
 		g.Logger.Warn("this server's probes take long to end; it does not wait for them")
 	}

@@ -9,10 +9,13 @@ import (
 	"hale/internal/core/situation"
 )
 
-// Serves reports whether the machine serves, as far as is known: it is no spare, it is healthy, hale finished building
-// it, and nothing is done to it.
+// Serves reports whether the machine serves, as far as is known, and goes on to: it is no spare, it is healthy, hale
+// finished building it, nothing is done to it, and it is not to go. One whose time beyond the size is over serves until
+// it goes.
 func Serves(m *belief.Machine, spec *policy.Spec, l *belief.Ledger) bool {
-	return m.Repair == nil && well(m, spec) && !l.IsSpare(m.Name)
+	goes := l.Removal(m.Name)
+	return m.Repair == nil && well(m, spec) && !l.IsSpare(m.Name) &&
+		(goes == nil || goes.Why == fleet.ReasonSurgeOver)
 }
 
 func well(m *belief.Machine, spec *policy.Spec) bool {

@@ -6,6 +6,7 @@ import (
 	"hale/internal/core/belief"
 	"hale/internal/core/fleet"
 	"hale/internal/core/guard"
+	"hale/internal/core/policy"
 	"hale/internal/core/situation"
 )
 
@@ -44,5 +45,23 @@ func TestOneBeyondTheSizeGoesOnceTheOthersServe(t *testing.T) {
 				t.Errorf("it stays for %q, want %q", got, c.want)
 			}
 		})
+	}
+}
+
+// S39: while others are changed, one that is to go by an order serves no longer than until then; one whose time beyond
+// the size is over serves until it goes.
+func TestWhatIsToGoServesNoMore(t *testing.T) {
+	t.Parallel()
+	m := &belief.Machine{Name: "web-1", Health: belief.Health{Verdict: belief.VerdictHealthy},
+		Current: belief.Incarnation{ID: "vm", Certified: true}}
+	spec := policy.Spec{Name: "web", Size: 2}
+	for why, want := range map[fleet.Reason]bool{fleet.ReasonNamed: false, fleet.ReasonSurgeOver: true} {
+		l := &belief.Ledger{Size: 2, Removals: []belief.Removal{{Machine: "web-1", Why: why}}}
+		if got := guard.Serves(m, &spec, l); got != want {
+			t.Errorf("to go for %s, it serves: %v", why, got)
+		}
+	}
+	if !guard.Serves(m, &spec, &belief.Ledger{Size: 2}) {
+		t.Error("it is not to go, and does not serve")
 	}
 }

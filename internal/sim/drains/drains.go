@@ -45,7 +45,8 @@ func (j *Judge) Stored(is *belief.Machine) {
 // Sends judges a call at the moment when it leaves. While users are sent to a machine, or have connections to it, it is
 // disrupted only once the pool's wait is over since it began to leave; or nothing else serves, and it fails (S61). What
 // hale was told is off, or on a host that does not answer, has no users to wait for.
-func (j *Judge) Sends(spec *policy.Spec, client string, beliefs []belief.Machine, a *situation.Action) {
+func (j *Judge) Sends(spec *policy.Spec, client string, beliefs []belief.Machine, l *belief.Ledger,
+	a *situation.Action) {
 	n, _ := a.Machine.Ordinal()
 	m := &beliefs[n-1]
 	op, r := a.Intent.Op, m.Repair
@@ -55,7 +56,7 @@ func (j *Judge) Sends(spec *policy.Spec, client string, beliefs []belief.Machine
 		return
 	}
 	for i, b := range j.pools {
-		j.Leaves(spec, b, m.Name, beliefs)
+		j.Leaves(spec, b, m.Name, beliefs, l)
 		if !b.Uses(string(m.Name), vm.Address) || r.Kind == belief.RepairHeal && j.alone(b, m.Name) {
 			continue
 		}
@@ -83,12 +84,17 @@ func (j *Judge) alone(b *pool.Balancer, name fleet.MachineName) bool {
 }
 
 // Leaves judges that hale takes a machine out of a pool, or disrupts it there. By an update it does so only while the
-// balancer sends to so many of the others as are to serve, if so many are well (S39). One that serves no user, or is
-// the update's own new instance, may go.
-func (j *Judge) Leaves(spec *policy.Spec, b *pool.Balancer, name fleet.MachineName, beliefs []belief.Machine) {
-	least, well, in := spec.Update.InService.Of(spec.Size), 0, 0
+// balancer sends to so many of the others as are to serve, if so many are well (S39). Those that are to go do not count,
+// and one that serves no user, or is the update's own new instance, may go.
+func (j *Judge) Leaves(spec *policy.Spec, b *pool.Balancer, name fleet.MachineName, beliefs []belief.Machine,
+	l *belief.Ledger) {
+	size := spec.Size
+	if l != nil {
+		size = min(size, l.Staying()-l.Idle())
+	}
+	least, well, in := spec.Update.InService.Of(size), 0, 0
 	if spec.Update.Surge > 0 {
-		least = spec.Size
+		least = size
 	}
 	vm := j.w.Current(string(name))
 	if least == 0 || !b.Admits(string(name)) || vm == nil || !vm.Serving() {

@@ -73,10 +73,11 @@ type beginning struct {
 // Decided checks what a round began against all that it found: what is written first may begin because of a machine
 // that is well again, which is written after it.
 func (j *Judge) Decided() {
+	failing := j.failing - law.StartedToGo(j.store.Beliefs, j.booked)
 	for _, b := range j.crowded {
-		if j.failing > b.most {
+		if failing > b.most {
 			j.Broken("L6", b.machine, fmt.Sprintf("a repair begins while %d machines fail, and %d are allowed to",
-				j.failing, b.most))
+				failing, b.most))
 		}
 	}
 	j.crowded = j.crowded[:0]

@@ -36,3 +36,15 @@ func (j *Judge) standsBy(is *belief.Machine, l *belief.Ledger, all []belief.Mach
 		j.court.Broken("L3", name, string(is.Repair.Step)+", which nothing calls for")
 	}
 }
+
+// StartedToGo returns how many machines are started that are to go: they were no failures before, and are in the round
+// in which that begins.
+func StartedToGo(all []belief.Machine, l *belief.Ledger) int {
+	n := 0
+	for i := range all {
+		if m := &all[i]; m.Repair != nil && m.Repair.Revives && l.Removal(m.Name) != nil {
+			n++
+		}
+	}
+	return n
+}
