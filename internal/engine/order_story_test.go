@@ -11,6 +11,7 @@ import (
 	"hale/internal/core/record"
 	"hale/internal/provider/simulated"
 	"hale/internal/state"
+	"hale/internal/state/beliefs"
 	"hale/internal/state/inbox"
 	"hale/internal/state/journal"
 )
@@ -132,6 +133,35 @@ func TestHoldsOutliveOwners(t *testing.T) {
 			t.Error("the second one's time counts from when it was taken up")
 		}
 		s.await(time.Hour, "the second one, too", func() bool { return s.healthy(2) })
+	})
+}
+
+// What is believed changes, and what is written of it is as long as before: it is written all the same, and the next
+// owner knows it.
+func TestABeliefThatChangesAtEqualLengthIsWritten(t *testing.T) {
+	t.Parallel()
+	tell(t, simulated.Options{}, web(3), func(s *story) {
+		s.grown()
+		written := func() (n int) {
+			for _, e := range s.stored() {
+				if e.Key == beliefs.WholeKey(s.spec.Name) {
+					n = len(e.Value)
+				}
+			}
+			return n
+		}
+		s.holds(fleet.Order{Name: "power", Machine: "web-1"}, time.Hour)
+		before := written()
+		s.holds(fleet.Order{Name: "power", Machine: "web-2"}, time.Hour)
+		if after := written(); after != before {
+			t.Fatalf("%d bytes are written, and were %d: choose other words", after, before)
+		}
+		s.kill()
+		s.start()
+		s.await(time.Minute, "the next owner knows the hold", func() bool {
+			held := s.status().Whole.Holds
+			return len(held) == 1 && held[0].Machine == "web-2"
+		})
 	})
 }
 
