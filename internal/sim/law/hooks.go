@@ -68,7 +68,8 @@ func (j *Judge) Ended(d *Deed) {
 	case d.Hook != "" && (d.End == world.Transient || d.End == world.Invalid): // nothing was done
 		delete(j.runs.ended, runOf(d))
 	case d.Hook != "":
-		j.runs.ended[runOf(d)] = ending{d.End == world.Done, j.runs.ended[runOf(d)].forgotten}
+		was := j.runs.ended[runOf(d)] // done: by another run, which hale began while it knew nothing of this one
+		j.runs.ended[runOf(d)] = ending{was.done || d.End == world.Done, was.forgotten}
 	case d.Op == world.Create && d.Effect:
 		j.runs.built[d.ID], j.runs.raw[d.ID] = true, len(j.Spec.Provision) > 0
 	case d.Op == world.Rebuild && d.Effect: // its disk is new
