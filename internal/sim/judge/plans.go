@@ -272,6 +272,7 @@ func (j *Judge) leaves(machine string) {
 		return
 	}
 	j.left[machine] = true
+	j.trials.Leaves(machine)
 	delete(j.going, machine)
 	delete(j.surged, machine)
 	j.size--

@@ -17,9 +17,6 @@ func (j rolled) Update() (*policy.Update, int) {
 	return &j.spec.Update, j.size
 }
 
-// Left implements rollouts.Court.
-func (j rolled) Left(machine string) bool { return j.left[machine] }
-
 // Ordered implements rollouts.Court.
 func (j rolled) Ordered(kind fleet.OrderKind) bool { return j.wishes.ever(kind, "") }
 

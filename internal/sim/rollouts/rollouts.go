@@ -22,8 +22,6 @@ type Court interface {
 	Update() (u *policy.Update, size int)
 	// Ordered reports whether a person ever gave an order of the kind.
 	Ordered(kind fleet.OrderKind) bool
-	// Left reports whether the machine went by a person's order.
-	Left(machine string) bool
 	// Stood reports whether the machine has a certified instance from the image, another than the old one, that is as
 	// old as templates are tried: by truth.
 	Stood(machine, old, image string) bool
@@ -80,12 +78,7 @@ func (t *Trials) Tries(c Court, is *belief.Machine) {
 		return
 	}
 	u, _ := c.Update()
-	first, under, stand := max(1, u.Pilots), 0, this.stand(c)
-	for other := range this.tried {
-		if !c.Left(other) {
-			under++
-		}
-	}
+	first, under, stand := max(1, u.Pilots), len(this.tried), this.stand(c)
 	if !this.proven && !t.trusts(c, this.image, first) && under >= first {
 		if stand < first {
 			c.Broken("canary", name, fmt.Sprintf("it is built from another template, which %d machines tried before "+
@@ -94,6 +87,13 @@ func (t *Trials) Tries(c Court, is *belief.Machine) {
 		this.proven, t.trusted[this.image] = true, true
 	}
 	this.tried[name] = string(is.Repair.Target.ID)
+}
+
+// Leaves notes that the machine has left the fleet: if it comes again, it tries nothing by that.
+func (t *Trials) Leaves(machine string) {
+	for _, this := range t.by {
+		delete(this.tried, machine)
+	}
 }
 
 // stand counts the machines that tried the template, and proved it.
@@ -125,8 +125,14 @@ func (t *Trials) Begins(is *belief.Machine) bool {
 }
 
 // Said follows what hale says of an update, and checks that one is taken back only where the policy, or a person, says
-// so.
+// so. What proved itself when hale says so has done so, though the machines that tried it be built anew later.
 func (t *Trials) Said(c Court, why fleet.Reason) {
+	if why == fleet.ReasonProven {
+		u, _ := c.Update()
+		for _, this := range t.by {
+			this.proven = this.proven || this.stand(c) >= max(1, u.Pilots)
+		}
+	}
 	if why != fleet.ReasonRollsBack && why != fleet.ReasonRolledBack {
 		return
 	}
