@@ -62,14 +62,16 @@ func run(ctx context.Context, args []string) error {
 	flags.IntVar(&o.machines, "n", 50_000, "machines")
 	flags.IntVar(&o.fleets, "fleets", 10, "fleets that they are in")
 	flags.DurationVar(&o.every, "every", time.Second, "interval of the checks")
-	flags.Float64Var(&o.dead, "dead", 0.1, "share that falls silent, at random, all at once; 0: only starts and rest are measured")
+	flags.Float64Var(&o.dead, "dead", 0.1,
+		"share that falls silent, at random, all at once; 0: only starts and rest are measured")
 	flags.DurationVar(&o.rest, "rest", 30*time.Second, "how long it is measured at rest")
 	flags.Uint64Var(&o.seed, "seed", 1, "of the choice of those that fall silent")
 	flags.StringVar(&o.hale, "hale", "bin/hale", "the program")
 	flags.StringVar(&o.out, "out", "", "file for the figures, as JSON")
 	flags.StringVar(&o.profiles, "profiles", "", "folder for profiles of hale's memory, for go tool pprof")
 	flags.IntVar(&o.servers, "servers", 1, "servers; of more than one, only what they take at rest is measured")
-	flags.BoolVar(&o.etcd, "etcd", false, "with servers: they share three etcd servers, and are no cluster of their own")
+	flags.BoolVar(&o.etcd, "etcd", false,
+		"with servers: they share three etcd servers, and are no cluster of their own")
 	if err := flags.Parse(args); err != nil {
 		return err
 	}

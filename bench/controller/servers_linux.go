@@ -102,7 +102,8 @@ func (g *group) beginCluster(ctx context.Context, dir string) error {
 		}
 		file, data := filepath.Join(s.dir, "hale.yaml"), filepath.Join(s.dir, "data")
 		if k == 0 {
-			if _, err := g.says(ctx, "server", "init", "--name", "hale-1", "--config", file, "--data-dir", data); err != nil {
+			_, err := g.says(ctx, "server", "init", "--name", "hale-1", "--config", file, "--data-dir", data)
+			if err != nil {
 				return err
 			}
 		} else {
@@ -270,8 +271,8 @@ func (g *group) meter(ctx context.Context) error {
 	var counters, rules strings.Builder
 	count := func(name, address string, port int) {
 		fmt.Fprintf(&counters, "  counter to-%s { }\n  counter from-%s { }\n", name, name)
-		fmt.Fprintf(&rules, "    ip daddr %s tcp dport %d counter name \"to-%s\"\n    ip saddr %s tcp sport %d counter "+
-			"name \"from-%s\"\n", address, port, name, address, port, name)
+		fmt.Fprintf(&rules, "    ip daddr %s tcp dport %d counter name \"to-%s\"\n"+
+			"    ip saddr %s tcp sport %d counter name \"from-%s\"\n", address, port, name, address, port, name)
 	}
 	for k := range g.servers {
 		count(fmt.Sprintf("hale-%d", k+1), memberAt(k), memberPort)

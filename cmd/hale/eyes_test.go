@@ -16,10 +16,10 @@ import (
 	"hale/api"
 )
 
-// TestEyesInAStorm has hale and two satellites look at machines, of which two must agree, while at random each of them
-// loses sight of single machines, and satellites stand still or are cut off from hale. No machine that was well is
-// judged unhealthy, and none is powered off, unless two of the three do not see it, of which each spoke to hale within
-// the time for which its word counts (L4). In the end all machines are healthy, and each is there once.
+// TestEyesInAStorm plays three vantages, hale and two satellites, of which two must agree. At random each loses sight
+// of single machines, and satellites stand still or are cut off from hale. A healthy machine is judged unhealthy, or
+// powered off, only while two vantages do not see it, and the word of both still counts (L4). In the end all machines
+// are healthy, and each is there once.
 //
 // HALE_EYES is for how long, HALE_EYES_SEED the dice, and HALE_EYES_PROGRAM another hale. The short form takes ten
 // seconds.
@@ -74,8 +74,8 @@ type glance struct {
 const (
 	agree    = 2
 	staleFor = 3 * time.Second // stale_after in the file
-	// slack is for what comes after a vote: that it is judged and written down, and that a vantage that sees the machine
-	// again says so once it saw it twice.
+	// slack is the time after a vote until the machine is judged and that is written down. A vantage that sees the
+	// machine again says so after two good answers.
 	slack = 4 * time.Second
 )
 
@@ -220,7 +220,8 @@ func (e *eyes) want(machine string, at time.Time, what string) {
 func against(past []glance, machine string, at time.Time) []string {
 	var who []string
 	for _, g := range past {
-		if g.machine == machine && !g.from.After(at) && g.to.Add(staleFor+slack).After(at) && !slices.Contains(who, g.eye) {
+		if g.machine == machine && !g.from.After(at) && g.to.Add(staleFor+slack).After(at) &&
+			!slices.Contains(who, g.eye) {
 			who = append(who, g.eye)
 		}
 	}
@@ -234,8 +235,8 @@ func TestWhoseWordCounts(t *testing.T) {
 	at := func(s float64) time.Time { return time.Unix(0, int64(s*float64(time.Second))) }
 	past := []glance{{sight{"hale", "f0-1"}, at(10), at(30)}, {sight{"ams", "f0-1"}, at(5), at(12)},
 		{sight{"fra", "f0-2"}, at(10), at(30)}}
-	for when, want := range map[float64]string{4: "[]", 6: "[ams]", 11: "[ams hale]", 18.9: "[ams hale]", 19.1: "[hale]",
-		38: "[]"} {
+	for when, want := range map[float64]string{4: "[]", 6: "[ams]", 11: "[ams hale]", 18.9: "[ams hale]",
+		19.1: "[hale]", 38: "[]"} {
 		if who := fmt.Sprint(against(past, "f0-1", at(when))); who != want {
 			t.Errorf("after %v s %s could say so, want %s", when, who, want)
 		}

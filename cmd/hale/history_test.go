@@ -67,7 +67,8 @@ func (h *history) follow(ctx context.Context) {
 			}
 			for _, e := range r.Events {
 				next = e.Kv.ModRevision + 1
-				h.add(change{key: string(e.Kv.Key), value: string(e.Kv.Value), gone: e.Type == clientv3.EventTypeDelete})
+				h.add(change{key: string(e.Kv.Key), value: string(e.Kv.Value),
+					gone: e.Type == clientv3.EventTypeDelete})
 			}
 		}
 		stop()
@@ -148,10 +149,12 @@ func TestTheHistoryIsJudged(t *testing.T) {
 		all  []change
 		want string
 	}{
-		"one after the other":  {[]change{office("a", "1"), owner("a"), gone, office("b", "2"), owner("b")}, ""},
-		"it says more":         {[]change{office("a", "1"), office("a", "1")}, ""},
-		"two at once":          {[]change{office("a", "1"), office("b", "2")}, "b became the active server while a was"},
-		"its own last start":   {[]change{office("a", "1"), office("a", "2")}, "a became the active server while a was"},
+		"one after the other": {[]change{office("a", "1"), owner("a"), gone, office("b", "2"), owner("b")}, ""},
+		"it says more":        {[]change{office("a", "1"), office("a", "1")}, ""},
+		"two at once": {[]change{office("a", "1"), office("b", "2")},
+			"b became the active server while a was"},
+		"its own last start": {[]change{office("a", "1"), office("a", "2")},
+			"a became the active server while a was"},
 		"a fleet of another's": {[]change{office("a", "1"), owner("b")}, "b took /hale/fleets/f0/owner"},
 		"a fleet too late":     {[]change{office("a", "1"), gone, owner("a")}, "a took /hale/fleets/f0/owner"},
 		"what is not known":    {[]change{office("a", "1"), gap, office("b", "2"), owner("b")}, ""},

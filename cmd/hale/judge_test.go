@@ -55,7 +55,8 @@ var mistakes = []planted{
 				"\tcase seen.Power == fleet.PowerRunning:\n\t\treturn c.done"},
 	}, ofFaults("answers are lost")},
 	{"agreement counted from stale eyes", []edit{
-		{"internal/probe/quorum/judge.go", "return v.Until.IsZero() || now.Before(v.Until)", "return true || now.IsZero()"},
+		{"internal/probe/quorum/judge.go", "return v.Until.IsZero() || now.Before(v.Until)",
+			"return true || now.IsZero()"},
 	}, ofEyes()},
 }
 

@@ -76,7 +76,8 @@ func againstLaws(calls []call, offices []office) []string {
 				delete(has, c.machine)
 			}
 		}
-		if c.server != "" && c.server != activeAt(offices, c.at) && c.server != activeAt(offices, c.at.Add(-active.Rest)) {
+		if c.server != "" && c.server != activeAt(offices, c.at) &&
+			c.server != activeAt(offices, c.at.Add(-active.Rest)) {
 			complain(c, "L7", "the active server was "+activeAt(offices, c.at))
 		}
 	}

@@ -81,8 +81,8 @@ fleets:
 	return s
 }
 
-// network makes a network of each name, and the ways between them: each leads to the machines' network, which leads on. The
-// first one is 192.168.1.2 there.
+// network makes a network for each name. They reach each other through the machines' network, where the first one is
+// 192.168.1.2.
 func network(t *testing.T, names ...string) *networks {
 	t.Helper()
 	s := &networks{t, map[string]*exec.Cmd{}}
@@ -322,8 +322,8 @@ func TestMachinesThatOneOfThreeDoesNotSee(t *testing.T) {
 		return about(api.TroubleSatellite, "satellite ams is silent")(st.Troubles) &&
 			about(api.TroubleSatellite, "satellite fra is silent")(st.Troubles)
 	})
-	if said := s.says("satellite", "list"); !regexp.MustCompile(`(?s)ams +silent for .* 3\n.*fra +silent for .* 3\n`).MatchString(
-		said) {
+	silent := regexp.MustCompile(`(?s)ams +silent for .* 3\n.*fra +silent for .* 3\n`)
+	if said := s.says("satellite", "list"); !silent.MatchString(said) {
 		t.Errorf("hale satellite list says\n%s", said)
 	}
 	s.nothing("f0-3", "1 of 3 see it: hale does, ams and fra are silent", "healthy")

@@ -123,7 +123,8 @@ func (w *watchers) allLook(active string, names ...string) {
 				return false
 			}
 		}
-		return allHealthy(e)(st) && (len(names) < 2 || len(st.Troubles) == 0 && !strings.Contains(e.why("f0-1"), "of 3 see it"))
+		return allHealthy(e)(st) && (len(names) < 2 || len(st.Troubles) == 0 &&
+			!strings.Contains(e.why("f0-1"), "of 3 see it"))
 	})
 }
 
@@ -192,9 +193,9 @@ func TestS47ServersOfAClusterAreEyes(t *testing.T) {
 }
 
 // S47, S54: three servers share an etcd server of others, and a standby does not see what the others see: nothing
-// happens. What the active one sends reaches neither the others nor etcd, while it hears them, and sees the machines: it
-// makes no call once another one follows. That one has the third as an eye, and heals; when all is mended, the first
-// one is an eye again.
+// happens. Then a one-way cut: what the active server sends reaches neither the others nor etcd, while it hears them
+// and sees the machines. It makes no call once another server is active. That one has the third server as an eye, and
+// heals. When the cut is mended, the first one is an eye again.
 func TestS47ServersOnEtcdAreEyes(t *testing.T) {
 	t.Parallel()
 	w := onForeignEtcd(t)

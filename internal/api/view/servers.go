@@ -13,7 +13,8 @@ func Sharing(is active.Server, standby []active.Server, eyes []satellite.Eye) ap
 		out.Standby[i] = sharing(s)
 	}
 	for _, e := range eyes {
-		said := api.Eye{Name: e.Name, Since: e.Since, Heard: e.Heard, Targets: e.Targets, Silent: e.Silent, Unfit: e.But}
+		said := api.Eye{Name: e.Name, Since: e.Since, Heard: e.Heard, Targets: e.Targets, Silent: e.Silent,
+			Unfit: e.But}
 		if !e.Server {
 			out.Satellites = append(out.Satellites, said)
 		}

@@ -1,5 +1,5 @@
-// Package eyes has servers that stand by look at machines for the active one: they are vantages like satellites, without
-// a token or a program of their own to set up.
+// Package eyes makes vantages of servers that stand by: they look at machines for the active server, as satellites do.
+// There is no token and no program to set up.
 //
 // It promises that a server which stands by reports to the active one and to no other, which it knows by a certificate
 // that the store names or by that of hale's own cluster; that its token ends with its listing in the store; and that
@@ -108,8 +108,8 @@ func (r *Reception) Run(ctx context.Context) {
 // again is the pause after which what failed is tried again.
 const again = 2 * time.Second
 
-// follow has exactly those servers be vantages that stand by, until ctx ends. While the store does not answer, it leaves
-// them as they are.
+// follow makes vantages of the servers that stand by, until ctx ends. While the store does not answer, the vantages
+// stay as they are.
 func (r *Reception) follow(ctx context.Context, known func()) {
 	for ctx.Err() == nil {
 		err := active.Follow(ctx, r.Office, func(all []active.Server) {
@@ -147,8 +147,8 @@ func (r *Reception) want(is place) {
 	}
 }
 
-// looking returns those that look. Of two with one name, the one that began to stand by last comes first: what the other
-// one was before a restart is listed for a while.
+// looking returns the servers that look. Where two have one name, the newer one comes first: after a restart the store
+// lists the process before it for a while.
 func looking(all []active.Server) []satellite.Server {
 	all = slices.DeleteFunc(slices.Clone(all), func(s active.Server) bool { return s.Token == "" })
 	slices.SortStableFunc(all, func(a, b active.Server) int {
@@ -240,8 +240,8 @@ func fingerprint(der []byte) string {
 }
 
 // errStranger is the cause of an error where something else answers than the active server.
-var errStranger = errors.New("it shows another certificate than the active server's: something else answers there, or " +
-	"the active server has just changed")
+var errStranger = errors.New("it shows another certificate than the active server's: something else answers there, " +
+	"or the active server has just changed")
 
 // Pinned speaks TLS only with the server that shows the certificate of this fingerprint.
 func Pinned(pin string) *tls.Config {

@@ -187,7 +187,8 @@ func TestAServerReportsToNoOtherOne(t *testing.T) {
 		}
 	}()
 	s := rise(t, sights(1, ""))
-	log, end := s.looks(active.Hearing{At: l.Addr().String(), Certificate: fingerprint([]byte("another one's"))}, "secret")
+	another := active.Hearing{At: l.Addr().String(), Certificate: fingerprint([]byte("another one's"))}
+	log, end := s.looks(another, "secret")
 	s.until("it says so", func() bool { return log.says("another certificate than the active") })
 	end()
 	if err := l.Close(); err != nil {

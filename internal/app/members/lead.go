@@ -56,8 +56,8 @@ func (m *Member) shun(ctx context.Context, store *etcd.Own) {
 		err := store.HandLead(handing, next.ID)
 		cancel()
 		if err != nil {
-			m.Logger.Warn("another server was to lead etcd in place of the active one, and does not", "server", next.name,
-				"err", err)
+			m.Logger.Warn("another server was to lead etcd in place of the active one, and does not",
+				"server", next.name, "err", err)
 			continue
 		}
 		m.Logger.Info("another server leads etcd in place of the active one", "server", next.name)

@@ -8,7 +8,8 @@ import (
 	"hale/internal/state/etcd"
 )
 
-// Which server leads in place of the active one: none that is away, hears no leader, has no vote, is in trouble, or lags.
+// A server is fit to lead in place of the active one if it answers, hears the leader, has a vote and no trouble, and
+// does not lag.
 func TestWhoIsFitToLead(t *testing.T) {
 	t.Parallel()
 	server := func(at string, applied uint64, change func(*seen)) seen {

@@ -155,7 +155,8 @@ func (m *Member) Standing(context.Context) door.Standing {
 	if r := m.hears.Load(); r != nil {
 		for _, e := range r.eyes() {
 			if e.Server {
-				is.Eyes = append(is.Eyes, door.Eye{Name: e.Name, Since: e.Since, Heard: e.Heard, Silent: e.Silent, But: e.But})
+				is.Eyes = append(is.Eyes, door.Eye{Name: e.Name, Since: e.Since, Heard: e.Heard, Silent: e.Silent,
+					But: e.But})
 			}
 		}
 	}

@@ -25,7 +25,8 @@ type gazed struct {
 // endsLooking is how long this server waits for its probes to end before it becomes the active one regardless.
 const endsLooking = time.Second
 
-// listedWithin is how long the active server may take to learn that this one stands by: before, it would refuse reports.
+// listedWithin is the pause before the first report: the active server refuses it until it knows that this one stands
+// by.
 const listedWithin = 500 * time.Millisecond
 
 // follow has it look for this server, which is the active one.
@@ -59,7 +60,7 @@ func (g *gaze) follow(ctx context.Context, is active.Server) {
 	}()
 }
 
-// end has it look no more.
+// end stops the looking, and waits for it for a second.
 func (g *gaze) end() {
 	if g.stop == nil {
 		return

@@ -35,8 +35,9 @@ func (l *looked) look(ctx context.Context, at active.Hearing, token active.Token
 	return nil
 }
 
-// A server that stands by looks for the active one, once, and for the next one when another follows; where it could not,
-// it tries again. It has ended its probes before it becomes the active one, and does not wait for those that hang.
+// A server that stands by looks for the active one, once, and for the next one when another follows. When looking
+// failed, it tries again. It has ended its probes before it becomes the active one, and does not wait for those that
+// hang.
 func TestAServerThatStandsByLooks(t *testing.T) {
 	t.Parallel()
 	synctest.Test(t, func(t *testing.T) {

@@ -255,7 +255,8 @@ func missed(e satellite.Eye) (text, advice string) {
 	advice = "see there whether hale probe runs, and what it says (journalctl -u hale-probe)"
 	if e.Server {
 		kind = "server "
-		advice = "see there whether hale runs, and what it says (journalctl -u hale), and whether it reaches this server"
+		advice = "see there whether hale runs, and what it says (journalctl -u hale), and whether it reaches this " +
+			"server"
 	}
 	switch {
 	case e.But != "":

@@ -114,7 +114,8 @@ func TestTheDoorOpensToServersOfTheCluster(t *testing.T) {
 	if _, err := guest.Servers(t.Context(), at); !fault.Is(err, fault.Unauthorised) {
 		t.Errorf("a guest who asks for more: %v", err)
 	}
-	for _, path := range []string{"/raft", "/members", "/leases", "/hale/leave", "/hale/nothing", "/version", "/satellite"} {
+	for _, path := range []string{"/raft", "/members", "/leases", "/hale/leave", "/hale/nothing", "/version",
+		"/satellite"} {
 		if got := bare(t, ours, at, path); got != http.StatusUnauthorized {
 			t.Errorf("%s without a certificate: %d", path, got)
 		}

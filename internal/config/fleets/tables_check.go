@@ -47,8 +47,9 @@ func checkShape(all kinds.All) keys.Object[checkDraft] {
 				"notify.TARGET.events), and nothing else follows: to judge and to repair the machine, hale does not "+
 				"look at the check.", keys.Choice(nil, thenHeal, thenTell),
 				func(c *checkDraft) *keys.At[checkThen] { return &c.then }),
-			keys.Or("vantages", 1, "From how many vantages it is asked: hale's server is one, satellites and servers "+
-				"that stand by are the others. Only over the network, and with no secret in it. See docs/guide/vantages.md.",
+			keys.Or("vantages", 1, "From how many vantages it is asked: hale's server is one, satellites and "+
+				"servers that stand by are the others. Only over the network, and with no secret in it. "+
+				"See docs/guide/vantages.md.",
 				keys.Integer(1, policy.MostVantages), func(c *checkDraft) *keys.At[int] { return &c.vantages }),
 			keys.May("agree", "So many of the vantages must say that the machine is down, each now, for the check to "+
 				"be down; and so many must find it in the look before a repair.", keys.Integer(1, policy.MostVantages),

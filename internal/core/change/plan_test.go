@@ -28,8 +28,8 @@ func TestAPlanNamesWhatServesMeanwhile(t *testing.T) {
 		wanted.Update = policy.Update{Surge: surge}
 		p := change.Pending(&wanted, &l, views, nil)
 		if len(p.Replace) != is.Size || fmt.Sprint(p.Beyond) != want {
-			t.Errorf("with %d beyond the size, the plan replaces %d and names %v, not %s", surge, len(p.Replace), p.Beyond,
-				want)
+			t.Errorf("with %d beyond the size, the plan replaces %d and names %v, not %s", surge, len(p.Replace),
+				p.Beyond, want)
 		}
 	}
 }

@@ -13,8 +13,8 @@ import (
 	"hale/internal/core/situation"
 )
 
-// L4: a look found a machine silent. Three machines near by are asked since, each once: neither one that is being asked,
-// nor one that has answered.
+// L4: a look found a machine silent. hale asks up to three machines near by, each once. It does not ask one that is
+// being asked, or has answered since.
 func TestL04EachWitnessIsAskedOnce(t *testing.T) {
 	t.Parallel()
 	on := belief.Incarnation{ID: "vm", Host: "h1", Certified: true}

@@ -109,8 +109,8 @@ func TestAMarkThatCannotBeWritten(t *testing.T) {
 	}
 }
 
-// S42: an instance that is gone before it is certified is one of hale's own builds that failed, and is built anew. If it
-// is there after all, it is certified yet.
+// S42: an instance that is gone before it is certified is a build of hale's own that failed. It is built anew. If it is
+// there after all, it is certified then.
 func TestAnInstanceThatIsGoneBeforeItIsCertified(t *testing.T) {
 	t.Parallel()
 	for _, certified := range []bool{false, true} {

@@ -42,8 +42,8 @@ func offered(p *picture.Picture) []string {
 	return names
 }
 
-// What a fleet may adopt is found by its name, however the listing came to have it: from the first, later, under
-// another name, or no more.
+// A fleet finds what it may adopt by name, whether an instance was listed at first, came later, or was renamed. One
+// that is no longer listed is not offered.
 func TestAFleetIsOfferedWhatItsPatternMeans(t *testing.T) {
 	t.Parallel()
 	hosts, all := []fleet.Host{{Name: "a", Up: true}}, field(300)

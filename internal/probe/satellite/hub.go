@@ -40,7 +40,7 @@ type Settings struct {
 type Server struct{ Name, Token string }
 
 const (
-	// forgetAfter is how long a server is missed that stands by no more.
+	// forgetAfter is how long hale misses a server that has left: it is named as silent until then.
 	forgetAfter = time.Hour
 	// moveAfter is how long a satellite is silent until others look at its targets.
 	moveAfter = time.Minute
@@ -60,7 +60,7 @@ type Hub struct {
 	settings Settings
 	servers  map[string]listed // those that stand by, and look; it is never changed, but replaced
 	alone    bool              // no server that stands by is to look
-	lost     failure           // why nobody is heard, as far as that is hale's own doing
+	lost     failure           // why no report can be taken, where hale itself is the cause
 	seats    map[string]*seat
 	targets  map[probe.ID]*watched
 	revision uint64 // of targets
@@ -102,9 +102,9 @@ func (h *Hub) Take(s Settings) {
 	h.site.To(s.Place)
 }
 
-// TakeServers has exactly these servers look, too. One that there was goes on undisturbed. Of two with one name the
-// first one looks; one with the name of a satellite, or of hale's own server, has no vote. Nil: none is to look, and none is
-// missed.
+// TakeServers makes vantages of these servers, and of no others. One that was a vantage before goes on undisturbed.
+// Where two have one name, the first one looks. One with the name of a satellite, or of hale's own server, has no vote.
+// Nil: no server is to look, and none is missed.
 func (h *Hub) TakeServers(all []Server) {
 	h.mu.Lock()
 	defer h.mu.Unlock()
@@ -195,7 +195,7 @@ func (h *Hub) Run(ctx context.Context) {
 	})
 }
 
-// cannot notes why nobody is heard; nil: they are.
+// cannot notes why no report can be taken; nil: reports are taken.
 func (h *Hub) cannot(err error) {
 	h.mu.Lock()
 	defer h.mu.Unlock()

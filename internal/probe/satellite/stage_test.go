@@ -219,7 +219,8 @@ func (s *scene) launch(name string) {
 	}
 	runs.Go(func() {
 		err := Run(ctx, Options{
-			Name: said, Join: []string{"https://" + standby, "https://hale"}, Version: "1", Through: p.wire, Logger: quiet,
+			Name: said, Join: []string{"https://" + standby, "https://hale"}, Version: "1", Through: p.wire,
+			Logger: quiet,
 			Token:  func(context.Context) (string, error) { return "token-" + name, nil },
 			Engine: standing{netprobe.New(p.net, netprobe.Options{}), p, make(chan probe.Report)},
 			Panics: defect.NewRegister(quiet).Witness(defect.Probes, "")})

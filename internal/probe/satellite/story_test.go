@@ -63,8 +63,9 @@ func TestSatellitesAreGone(t *testing.T) {
 		s.loses("hale")
 		s.after(time.Minute, "unknown not-agreed none of 3 sees it: hale does not (timeout), ams and fra are silent")
 		s.never(fleet.StandingDown)
-		if got := s.hub.Eyes(time.Now()); len(got) != 2 || got[0].Name != "ams" || got[0].Since.IsZero() || !got[0].Silent ||
-			!got[1].Silent || got[0].Targets != 1 {
+		got := s.hub.Eyes(time.Now())
+		if len(got) != 2 || got[0].Name != "ams" || got[0].Since.IsZero() || !got[0].Silent || !got[1].Silent ||
+			got[0].Targets != 1 {
 			s.Errorf("the satellites are %+v", got)
 		}
 	})
@@ -339,7 +340,8 @@ func TestAServerThatHasAnothersName(t *testing.T) {
 		tokens := s.hub.settings.Tokens
 		s.hub.mu.Unlock()
 		s.hub.Take(Settings{Tokens: tokens, StaleAfter: 5 * time.Second, Server: "hale"})
-		impostors := []Server{{"ams", "token-x"}, {"hale", "token-hale"}, {"hale-b", "token-other"}, {"hale-b", "token-hale-b"}}
+		impostors := []Server{{"ams", "token-x"}, {"hale", "token-hale"}, {"hale-b", "token-other"},
+			{"hale-b", "token-hale-b"}}
 		s.hub.TakeServers(impostors)
 		s.launch("hale")
 		s.launch("hale-b") // shows the second one's token

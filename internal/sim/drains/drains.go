@@ -84,8 +84,8 @@ func (j *Judge) alone(b *pool.Balancer, name fleet.MachineName) bool {
 }
 
 // Leaves judges that hale takes a machine out of a pool, or disrupts it there. By an update it does so only while the
-// balancer sends to so many of the others as are to serve, if so many are well (S39). Those that are to go do not count,
-// and one that serves no user, or is the update's own new instance, may go.
+// balancer sends to so many of the others as are to serve, if so many are well (S39). Machines that are to go do not
+// count. One that serves no user, or is the update's own new instance, may go.
 func (j *Judge) Leaves(spec *policy.Spec, b *pool.Balancer, name fleet.MachineName, beliefs []belief.Machine,
 	l *belief.Ledger) {
 	size := spec.Size

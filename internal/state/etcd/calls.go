@@ -135,8 +135,8 @@ const (
 	readsAgain, readsAfter = 20, 50 * time.Millisecond
 )
 
-// read reads, and again when the leader changed meanwhile: then the read was not done. A program that starts does not end
-// for that.
+// read reads the key. When the leader changed meanwhile, the read was not done, and read tries again, so that a
+// starting program does not end for that.
 func (s *calls) read(ctx context.Context, key string, how ...clientv3.OpOption) (*clientv3.GetResponse, error) {
 	for try := 0; ; try++ {
 		resp, err := s.client.Get(ctx, key, how...)

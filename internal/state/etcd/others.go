@@ -61,7 +61,7 @@ func (o *Own) Leads() bool {
 	return server.Leader() == server.MemberID()
 }
 
-// HandLead has the server of the id lead in place of this one. It returns when that does; an error says that it does not
+// HandLead hands the lead to the server of the id, and returns when that one leads. An error says that it does not lead
 // yet.
 func (o *Own) HandLead(ctx context.Context, to uint64) error {
 	server := o.member.etcd.Server

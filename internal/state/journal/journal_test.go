@@ -323,8 +323,8 @@ func TestRecordsTakeTheWritesThatTheyAreSaidTo(t *testing.T) {
 		one := []record.Record{{Machine: tt.machine, Kind: tt.kind}}
 		says := b.Takes(one)
 		if writes, err := b.Writes(one, journal.Keep{}); err != nil || len(writes) != says || says != tt.want {
-			t.Errorf("a %s of %s is said to take %d writes, takes %d, and should take %d: %v", tt.kind, tt.machine, says,
-				len(writes), tt.want, err)
+			t.Errorf("a %s of %s is said to take %d writes, takes %d, and should take %d: %v", tt.kind, tt.machine,
+				says, len(writes), tt.want, err)
 		}
 	}
 }
