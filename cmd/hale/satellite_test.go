@@ -39,6 +39,17 @@ type networks struct {
 // field is the network of the machines, which are all addresses of 10.0.0.0/8 and answer pings.
 const field = "field"
 
+// sighted is a fleet of three machines in that network, which three vantages look at: of a program, and its folder.
+const sighted = `
+providers: {lab: {type: exec, command: [%q], env: {TRUTH: %q, NET: "10"}, poll: 1s}}
+fleets:
+  f0:
+    provider: lab
+    size: 3
+    checks: {alive: {ping: {}, every: 500ms, timeout: 400ms, vantages: 3}}
+    repair: {steps: [recreate: {}], attempts: 100 in 1h, backoff: 0s}
+`
+
 // rise starts hale, two satellites and a fleet of three machines. Two of these three vantages must agree.
 func rise(t *testing.T) *sky {
 	t.Helper()
@@ -63,14 +74,7 @@ func riseWith(t *testing.T, program string) *sky {
 	}
 	s.must(os.WriteFile(s.path("hale.yaml"), fmt.Appendf(nil, `
 satellites: {listen: "192.168.1.2:7118", tls: {certificate: cert.pem, key: key.pem}, stale_after: 3s, tokens: {%s}}
-providers: {lab: {type: exec, command: [%q], env: {TRUTH: %q, NET: "10"}, poll: 1s}}
-fleets:
-  f0:
-    provider: lab
-    size: 3
-    checks: {alive: {ping: {}, every: 500ms, timeout: 400ms, vantages: 3}}
-    repair: {steps: [recreate: {}], attempts: 100 in 1h, backoff: 0s}
-`, strings.Join(tokens, ", "), program, s.path("truth")), 0o600))
+`+sighted, strings.Join(tokens, ", "), program, s.path("truth")), 0o600))
 	s.starts()
 	for _, name := range []string{"ams", "fra"} {
 		s.looks(name)

@@ -45,16 +45,8 @@ func gather(t *testing.T, state func(n int) string) *watchers {
 			first = e
 		}
 		w.all[name] = e
-		must(t, os.WriteFile(e.path("hale.yaml"), fmt.Appendf(nil, `
-state: %s
-providers: {lab: {type: exec, command: [%q], env: {TRUTH: %q, NET: "10"}, poll: 1s}}
-fleets:
-  f0:
-    provider: lab
-    size: 3
-    checks: {alive: {ping: {}, every: 500ms, timeout: 400ms, vantages: 3}}
-    repair: {steps: [recreate: {}], attempts: 100 in 1h, backoff: 0s}
-`, state(n), program, first.path("truth")), 0o600))
+		file := fmt.Appendf(nil, "state: %s\n"+sighted, state(n), program, first.path("truth"))
+		must(t, os.WriteFile(e.path("hale.yaml"), file, 0o600))
 	}
 	t.Cleanup(w.tell)
 	first.feel("well")

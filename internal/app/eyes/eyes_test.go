@@ -17,6 +17,7 @@ import (
 	"hale/internal/probe/satellite"
 	"hale/internal/state/active"
 	"hale/internal/state/memory"
+	"hale/internal/testbed/nettest"
 )
 
 // stage is an active server on a store, which takes reports on this machine.
@@ -119,22 +120,11 @@ func (s *stage) eye() satellite.Eye {
 	return satellite.Eye{}
 }
 
-// free is an address on which something can listen.
-func free(t *testing.T) string {
-	t.Helper()
-	l, err := net.Listen("tcp", "127.0.0.1:0")
-	if err != nil {
-		t.Fatal(err)
-	}
-	defer l.Close()
-	return l.Addr().String()
-}
-
 // A server that is listed reports to the active one, which it knows by the certificate that the store names. When its
 // listing ends, its token does; when no check has vantages any more, no report is taken.
 func TestAServerReportsAsLongAsItIsListed(t *testing.T) {
 	t.Parallel()
-	c := sights(2, free(t))
+	c := sights(2, nettest.Free(t))
 	s := rise(t, c)
 	at := s.hears(true)
 	listed, err := active.Stand(t.Context(), s.store, active.Server{Name: "hale-b", Process: "b", Token: "secret-b"})

@@ -15,6 +15,7 @@ import (
 	"hale/internal/core/policy"
 	"hale/internal/probe/heartbeat"
 	"hale/internal/secret"
+	"hale/internal/testbed/nettest"
 )
 
 // TestStrangersLeaveThePlacesToMachines: clients without a token hold a few places, however often they come, and
@@ -118,7 +119,7 @@ func TestHaleTestsItselfWhereMachinesReport(t *testing.T) {
 		_ = other.Shutdown(context.WithoutCancel(t.Context()))
 		<-ended
 	})
-	for address, says := range map[string]string{freeAddress(t): "hale does not hear its own heartbeats",
+	for address, says := range map[string]string{nettest.Free(t): "hale does not hear its own heartbeats",
 		listener.Addr().String(): "another server answers"} {
 		h := open(t, heartbeat.Place{Address: address})
 		h.engine.Set(h.target(1))

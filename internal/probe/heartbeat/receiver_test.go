@@ -26,6 +26,7 @@ import (
 	"hale/internal/probe"
 	"hale/internal/probe/heartbeat"
 	"hale/internal/probe/netprobe"
+	"hale/internal/testbed/nettest"
 )
 
 func TestMain(m *testing.M) { goleak.VerifyTestMain(m) }
@@ -46,7 +47,7 @@ const token = "a-token-of-the-fleet"
 func open(t *testing.T, place heartbeat.Place) *house {
 	t.Helper()
 	if place.Listen == "" {
-		place.Listen = freeAddress(t)
+		place.Listen = nettest.Free(t)
 	}
 	h := &house{
 		t:       t,
@@ -77,16 +78,6 @@ func open(t *testing.T, place heartbeat.Place) *house {
 		}
 	})
 	return h
-}
-
-func freeAddress(t *testing.T) string {
-	t.Helper()
-	l, err := net.Listen("tcp", "127.0.0.1:0")
-	if err != nil {
-		t.Fatal(err)
-	}
-	defer l.Close()
-	return l.Addr().String()
 }
 
 func (h *house) write(name, text string) {
@@ -242,7 +233,7 @@ func TestReceiverMoves(t *testing.T) {
 	h.becomes(fleet.StandingUp, fleet.ResultOK, "", well)
 	fleets := []policy.Spec{{Name: "web", Checks: []policy.Check{*h.check()}}}
 	was := h.address
-	h.address = freeAddress(t)
+	h.address = nettest.Free(t)
 	h.receiver.Take(heartbeat.Place{Listen: h.address}, fleets)
 	h.engine.Set(h.target(2))
 	h.becomes(fleet.StandingUp, fleet.ResultOK, "", well)
